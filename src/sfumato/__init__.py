@@ -76,7 +76,6 @@ _PUBLIC_NAMES = {
     "uncertainty": "sfumato.evaluate.uncertainty.run",
 }
 _MODULES = ("errors", "entropy", "risk")
-
 __all__ = [*sorted(_PUBLIC_NAMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 

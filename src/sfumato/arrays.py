@@ -8,19 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import PlanError
 
 FloatArray = NDArray[np.float64]
-
 IntArray = NDArray[np.int64]
-
 Counts = NDArray[np.int64]
-
 """Whole numbers that count records."""
-
 BoolArray = NDArray[np.bool_]
-
 LARGEST = int(np.iinfo(np.int64).max)
-
 LARGEST_INVERTED_SCALE = 1 << 50
-
 """Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
 
 

@@ -63,7 +63,7 @@ def test_the_rows_are_passed_over_as_often_as_was_said(name, few, frame, groupin
         monkeypatch.setattr(DuckDBEngine, asked, lambda self, e, real=real: seen.append(e) or real(self, e))
     if grouping:
         monkeypatch.setattr(DuckDBEngine, "streams", property(lambda self: False))
-        monkeypatch.setattr(DuckDBEngine, "answer", lambda self, ask, schema: group_by_scan(ask, schema, "mysql"))
+        monkeypatch.setattr(DuckDBEngine, "scan_plan", lambda self, ask, schema: group_by_scan(ask, schema, "mysql"))
     table = sfumato.read(frame, few)
     plan = sfumato.plan(table, method)
     assert plan.reading is not None and seen == []

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.errors import PlanError
 from sfumato.mechanisms.two_stage import TwoStagePlan, release_two_stage
-from sfumato.metrics.learners.ridge_solvers import LAMBDAS, checked_grid
+from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS, checked_grid
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_profit_ratio
 from sfumato.papers.two_stage.published import blending as rules
 from sfumato.papers.two_stage.published.blending import match

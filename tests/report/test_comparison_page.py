@@ -147,7 +147,7 @@ def test_an_overlay_keeps_the_rows_of_unequal_cells_and_of_single_values():
     edges = np.array([0.0, 0.0, 1.0, 10.0, 100.0])
     even = HistogramBins(edges, np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.4, 0.3, 0.2, 0.1])).even()
     assert np.ptp(np.diff(even.edges)) < 1e-9 and even.true is not None
-    assert even.true.sum() == pytest.approx(1) and even.made.sum() == pytest.approx(1)
+    assert even.true.sum() == pytest.approx(1) and even.released.sum() == pytest.approx(1)
     first = even.edges[1]
     assert even.true[0] == pytest.approx(0.4 + 0.3 + 0.2 * (first - 1) / 9)
 

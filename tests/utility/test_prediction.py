@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import RiskError
-from sfumato.metrics.prediction import PUBLIC_MODELS, delta_mse, holdout_error, mean_squared_error, stacked
+from sfumato.papers.two_stage.prediction_task import (
+    PUBLIC_MODELS,
+    delta_mse,
+    holdout_error,
+    mean_squared_error,
+    stacked,
+)
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.trial import column_tvds_w20
 

@@ -85,7 +85,7 @@ VERBS: dict[str, Verb] = {
     "utility": Verb("Measure what a release keeps for prediction and clustering.", panel=EVALUATE),
     "utility prediction": Verb(
         "Train models on a release; test them on real rows.",
-        "sfumato.cli.evaluate.utility:prediction",
+        "sfumato.papers.two_stage.prediction_verb:prediction",
     ),
     "utility clusters": Verb(
         "Measure which clusters of a table a release keeps.", "sfumato.cli.evaluate.utility:clusters"

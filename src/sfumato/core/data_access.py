@@ -1,4 +1,4 @@
-"""Where a release reads the private rows, in how many passes, and what leaves the engine."""
+"""Access to the private rows in a release: the engine that reads them, the number of passes, and what leaves it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Share of rows that released clusters misplace, with a proved sensitivity.
 
 K-means of the *released* rows gives K centres; within each cluster, quantiles of the released distances to the centre
-cut it into R rings, three unless said. That is a partition of the space into K R cells (and one for rows with a missing
+cut it into R rings, three by default. That is a partition of the space into K R cells (and one for rows with a missing
 number), and the release says which share q of the rows lies in each. Let c count the true rows in the same cells:
 
     u = (1/2) sum over cells |n q - c|,      u / n is the metric ``cluster_tvd``,
@@ -32,7 +32,7 @@ from sfumato.metrics.clusters import Labels, Numbers, kmeans
 from sfumato.metrics.distances import MarginalPair, misplaced_records
 
 RINGS = 3
-"""Parts of a cluster by distance unless said: near, middle, far, each with a third of the released rows."""
+"""Parts of a cluster by distance by default: near, middle, far, each with a third of the released rows."""
 SEED = 0
 """Of k-means: the partition is a fixed function of the release."""
 

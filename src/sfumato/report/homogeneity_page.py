@@ -27,8 +27,8 @@ from sfumato.report.blocks import (
     Section,
     TableBlock,
 )
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
-from sfumato.report.charts.plane import Axis
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.risk.homogeneity.answers import (

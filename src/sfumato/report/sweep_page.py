@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
 from sfumato.report.blocks import ChartBlock, Page, Paragraphs, Section, TableBlock
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, describe_ends, lines
-from sfumato.report.charts.plane import Axis
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.risk.attacks.attack import AttackResult

@@ -1,4 +1,4 @@
-"""Where each fact of a schema comes from: a public source, bought under DP, or the private rows.
+"""Provenance of the facts of a schema: a public source, a purchase under DP, a file, or the private rows.
 
 A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
 still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that
@@ -61,7 +61,6 @@ fields of its own."""
 FINGERPRINT_DIGITS = 12
 OF_FILE = " file"
 """How the mark of a fact ends that the file told."""
-
 Origin = Literal["public", "bought", "file", "rows"]
 
 
@@ -74,7 +73,7 @@ class Provenance:
     """
 
     origin: Origin
-    said: str | None = None
+    source: str | None = None
     """The source in words, or the entry of the ledger."""
 
     @property
@@ -85,8 +84,8 @@ class Provenance:
         if self.origin == "file":
             return "told by the file"
         if self.origin == "bought":
-            return f"bought: {self.said}"
-        return f"public: {self.said}" if self.said else "stated by the custodian, who named no source"
+            return f"bought: {self.source}"
+        return f"public: {self.source}" if self.source else "stated by the custodian, who named no source"
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _mark(fact: str, value: Any, origin: Origin) -> str:
 
 
 def is_stated(fact: str, value: Any) -> bool:
-    """Whether a column says something: that no value is missing is a fact, that thousands have no marks is none.
+    """Whether a value states a fact: "no value is missing" does, "thousands have no marks" does not.
 
     >>> is_stated("missing", False), is_stated("grouped", False), is_stated("bounds", (0, 9))
     (True, False, True)

@@ -39,7 +39,7 @@ class FactProvenance(NamedTuple):
 
     @property
     def is_domain(self) -> bool:
-        """Whether the fact says which values are possible, and not how they are written."""
+        """Whether the fact is about which values are possible, not about how they are written."""
         return self.fact in (*DOMAIN_FACTS, RULE)
 
 
@@ -57,23 +57,23 @@ class SchemaProvenance:
         return cls((*columns, *whole, *(FactProvenance(rule.check, RULE, rule.provenance) for rule in schema.rules)))
 
     def domains(self, origin: Origin | None = None) -> tuple[FactProvenance, ...]:
-        """Return bounds, values, edges and rules, of one origin if asked: what shapes the cells of a release."""
-        return tuple(told for told in self.facts if told.is_domain and origin in (None, told.provenance.origin))
+        """Return bounds, values, edges and rules, optionally of one origin: they define the cells of a release."""
+        return tuple(fact for fact in self.facts if fact.is_domain and origin in (None, fact.provenance.origin))
 
     def forms(self, origin: Origin) -> tuple[FactProvenance, ...]:
-        """Return facts about the written form of one origin: what may be missing, decimals, steps, marks, words."""
-        return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
+        """Return the facts about written form of one origin: missing values, decimals, steps, marks, words."""
+        return tuple(fact for fact in self.facts if not fact.is_domain and fact.provenance.origin == origin)
 
     def absences(self) -> tuple[FactProvenance, ...]:
-        """Return what was bought about missing values."""
-        return tuple(told for told in self.forms("bought") if told.fact == "missing")
+        """Return the bought facts about missing values."""
+        return tuple(fact for fact in self.forms("bought") if fact.fact == "missing")
 
     def by_words(self, origin: Origin) -> dict[str | None, tuple[FactProvenance, ...]]:
-        """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
-        found: dict[str | None, list[FactProvenance]] = {}
-        for told in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
-            found.setdefault(told.provenance.said, []).append(told)
-        return {said: tuple(facts) for said, facts in found.items()}
+        """Group the facts of one origin by source; bought ones by their entry of the ledger."""
+        by_source: dict[str | None, list[FactProvenance]] = {}
+        for fact in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
+            by_source.setdefault(fact.provenance.source, []).append(fact)
+        return {source: tuple(facts) for source, facts in by_source.items()}
 
 
 def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> str:
@@ -89,8 +89,8 @@ def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> s
     ... )
     'the bounds of age and income and the values of sex'
     """
-    kinds = dict.fromkeys(told.fact for told in facts)
-    parts = [_kind_in_words(kind, [told.subject for told in facts if told.fact == kind], most) for kind in kinds]
+    kinds = dict.fromkeys(each.fact for each in facts)
+    parts = [_kind_in_words(kind, [each.subject for each in facts if each.fact == kind], most) for kind in kinds]
     return join_names(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 

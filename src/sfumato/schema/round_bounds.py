@@ -22,7 +22,7 @@ MOST_VALUES = 5
 
 
 def describe_drafted_fact(column: Column, fact: str) -> str:
-    """Return one drafted fact in words, with what could stand in its place.
+    """Describe one drafted fact and suggest a rounder one.
 
     >>> describe_drafted_fact(Column("age", "integer", bounds=(18, 90)), "bounds")
     'bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120'
@@ -92,5 +92,5 @@ def _around(low: float, high: float) -> tuple[float, float]:
 def _next_round(size: float) -> float:
     wanted = (1 + ROOM) * size
     unit = 10.0 ** math.floor(math.log10(wanted)) if wanted > 0 else 1.0
-    found = next((digits * unit for digits in ROUND if digits * unit >= wanted * (1 - 1e-12)), 10 * unit)
-    return math.ceil(found) if found >= 1 else float(f"{found:.3g}")
+    rounded = next((digits * unit for digits in ROUND if digits * unit >= wanted * (1 - 1e-12)), 10 * unit)
+    return math.ceil(rounded) if rounded >= 1 else float(f"{rounded:.3g}")

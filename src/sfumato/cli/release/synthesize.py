@@ -163,7 +163,7 @@ def _keep_bought_schema(described: SchemaDecision, schema_out: str | None) -> Ge
     try:
         yield
     except SfumatoError as error:
-        if described.wish.bought:
+        if described.request.bought:
             text = f"keep this text:\n{described.schema.to_toml()}"
             error.add_note(f"the bought schema is in {schema_out}" if schema_out else text)
         raise

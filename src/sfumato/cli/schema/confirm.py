@@ -58,7 +58,7 @@ def _origin(column: Column) -> str:
 
 
 def _word(came: Provenance) -> str:
-    return "stated" if came.origin == "public" and came.said is None else came.origin
+    return "stated" if came.origin == "public" and came.source is None else came.origin
 
 
 def _fit_width(lines: list[list[str]], width: int) -> list[list[str]]:

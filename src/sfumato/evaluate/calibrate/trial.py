@@ -38,7 +38,7 @@ from sfumato.table import Table
 from sfumato.table.rows import column_arrays, stream_column_arrays, to_array
 
 TRIALS = 200
-"""Games of one attack unless said; each repeat of a point plays that many."""
+"""Games of one attack by default; each repeat of a point plays that many."""
 MOST_CELLS = 1_000_000
 """Marginals with more schema bins are left out of metrics in schema bins."""
 MOST_KEPT = 20_000_000

@@ -1,4 +1,4 @@
-"""How often intervals held the truth where we could look: measured by benchmarks/uncertainty.py."""
+"""Measured coverage of the intervals on tables whose true numbers are known (benchmarks/uncertainty.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release takes from a relation, put back into the interval of a correlation.
+"""Widen the interval of a correlation by what a release takes from a relation.
 
 Reruns start from rows in which a relation is weakened already, so they cannot see what was lost. The forecast knows it
 from public facts: of a correlation c about c / (1 + (s / c)^2) is left, where s is the smallest relation that is seen

@@ -98,7 +98,7 @@ def statistics(values: FloatArray) -> dict[str, float]:
 
 REPEATS = 30
 
-"""Repeated samples unless said."""
+"""Repeated samples by default."""
 
 PRINTED_REPEATS = 100
 

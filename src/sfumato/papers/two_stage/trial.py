@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
 from sfumato.metrics.distances import total_variation
-from sfumato.metrics.learners.regressors import FittedRegressor, fit_regressor
-from sfumato.metrics.prediction import delta_mse, mean_squared_error
 from sfumato.papers.charts import bar_chart, line_chart
 from sfumato.papers.two_stage.data import FloatArray, Sample, simulated_table, target_function
+from sfumato.papers.two_stage.learners.regressors import FittedRegressor, fit_regressor
+from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
 from sfumato.risk.interval_disclosure import blended, interval_disclosure

@@ -45,11 +45,9 @@ PROTECTION: dict[Band, str] = {
 """What each band says about that which one neighbouring change touches."""
 ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
-
 UNCOVERED = "the guarantee does not cover what they give away"
 UNCOVERED_CHOICES = "the guarantee does not cover what these choices give away"
 """How an assumption ends that names facts of the schema which were taken from the private rows."""
-
 DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
 """What stands in brackets at the end of such a unit, such as the edges of public brackets."""
 
@@ -160,9 +158,9 @@ class Guarantee(ReprMixin, BaseModel):
 
     def resting_on(self, events: Sequence[Event]) -> Self:
         """Return the guarantee with the events that it was computed from; two guarantees are equal without them."""
-        made = self.model_copy()
-        object.__setattr__(made, "_events", tuple(events))
-        return made
+        copy = self.model_copy()
+        object.__setattr__(copy, "_events", tuple(events))
+        return copy
 
     @property
     def curve(self) -> PrivacyCurve:
@@ -233,12 +231,12 @@ class Guarantee(ReprMixin, BaseModel):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be said about epsilon and delta; empty where they need no warning."""
+        """Warnings about epsilon and delta; empty where none is due."""
         return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
 
     @property
     def in_total(self) -> tuple[str, ...]:
-        """How epsilon and delta add up where some of it was charged apart: what this charges, and what is beside it."""
+        """The sentence on totals where a part was charged separately: this charge, and what stands beside it."""
         if not self.beside:
             return ()
         apart: dict[str, tuple[Fraction, Fraction]] = {}
@@ -283,7 +281,7 @@ class Guarantee(ReprMixin, BaseModel):
         return "\n".join(lines)
 
     def headline(self) -> str:
-        """Return the promise in one sentence: what a file carries that travels alone."""
+        """Return the guarantee in one sentence, for files that travel alone."""
         if not self.formal:
             label = EXPOSURES.get(self.kind, self.kind)
             return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
@@ -303,7 +301,7 @@ class Guarantee(ReprMixin, BaseModel):
         return f" that does not cover {', nor '.join(gaps)}" if gaps else ""
 
     def change(self) -> str:
-        """Return what tells two neighbouring tables apart: "adding or removing one row"."""
+        """Return the difference of two neighbouring tables: "adding or removing one row"."""
         verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
         return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_unit(self.unit)}"
 
@@ -318,13 +316,15 @@ class Guarantee(ReprMixin, BaseModel):
         return PROTECTION[self.band].format(subject=self._subject())
 
     def odds(self) -> str:
-        """Return what even odds can become, with delta counted in."""
+        """Return the most that even odds can become, delta included."""
         epsilon, delta = self.exact_epsilon, self.exact_delta
-        found = most_certainty_text(epsilon, delta)
+        certainty = most_certainty_text(epsilon, delta)
         if is_almost_certain(epsilon, delta):
-            return f"almost certain afterwards ({found})"
+            return f"almost certain afterwards ({certainty})"
         return (
-            f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
+            f"right afterwards with a probability of at most {certainty}"
+            if delta
+            else f"at most {certainty} sure afterwards"
         )
 
     def frequencies(self) -> str:
@@ -334,11 +334,10 @@ class Guarantee(ReprMixin, BaseModel):
         curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
         chance = f", up to a probability of {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         return (
-            f"{attack_frequency_text(curve)}, where an attempt singles out, links, infers or reconstructs something of "
-            f"{one_unit(self._noun())}, and by chance means from a release made {other}; {advantage_text(curve)}. "
-            f"These are "
-            f"averages over attempts: what one unlucky outcome shows is bounded by epsilon alone, by a factor of at "
-            f"most {odds_factor_text(self.exact_epsilon)}{chance}."
+            f"{attack_frequency_text(curve)}, where a guess singles out, links, infers or reconstructs something of "
+            f"{one_unit(self._noun())}, and without means from a release made {other}; {advantage_text(curve)}. "
+            f"These are averages over guesses: what one unlucky outcome shows is bounded by epsilon alone, by a factor "
+            f"of at most {odds_factor_text(self.exact_epsilon)}{chance}."
         )
 
     def _is_swap(self) -> bool:
@@ -356,7 +355,7 @@ class Guarantee(ReprMixin, BaseModel):
         return f"whether a {self._noun()} is in the table at all"
 
     def bet(self) -> str:
-        """Return what somebody gave even odds on."""
+        """Return the statement on which an attacker gives even odds."""
         if self.unit.startswith(ONE_VALUE):
             return f"two values of {DETAILS.sub('', self.unit).removeprefix(ONE_VALUE)}"
         return f"one {self._noun()}"
@@ -439,6 +438,6 @@ class WithGuaranteeAndEvents(BaseModel):
 
     @model_validator(mode="after")
     def _rests_on_events(self) -> Self:
-        said = vars(self)
-        said["guarantee"] = said["guarantee"].resting_on(said["events"])
+        fields = vars(self)
+        fields["guarantee"] = fields["guarantee"].resting_on(fields["events"])
         return self

@@ -53,7 +53,7 @@ STEPS = 24
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """What a run lets an attacker do, at every epsilon: an upper bound, proved.
+    """A proved upper bound on delta at every epsilon, and on the success of attacks.
 
     >>> one = PrivacyCurve.of_pair(1.0)
     >>> round(one.delta(0.5), 6), round(one.advantage, 6), round(one.hits(0.01), 6)
@@ -180,8 +180,8 @@ class PrivacyCurve:
     def _least_between(self, low: float, high: float, alarms: float) -> float:
         from scipy.optimize import minimize_scalar
 
-        found: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
-        return float(found.fun)
+        minimum: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
+        return float(minimum.fun)
 
     def _computed(self, epsilon: float) -> float:
         level, factor, tail = self.run.after_slack(epsilon)

@@ -40,7 +40,7 @@ ROOM = 1e-9
 
 @dataclass(frozen=True)
 class FilterUse:
-    """What releases use of mu^2 and rho, and of the slack that was set aside; ``refused`` is what no total can hold."""
+    """The mu^2, rho and lattice slack that releases use; ``refused`` are kinds without such totals."""
 
     mu_squared: float
     rho: float
@@ -49,7 +49,7 @@ class FilterUse:
 
     @classmethod
     def used(cls, events: Sequence[Event]) -> FilterUse:
-        """Return what formal events use."""
+        """Return the totals that formal events use."""
         run = compose_losses(
             [event.model_copy(update={"adaptive": False}) for event in events]
         )  # totals hold for them as well
@@ -101,15 +101,15 @@ class FilterTotals:
         spared = max(0.0, used.mu_squared - self.mu_squared) / 2
         slack = math.fsum(lattice_epsilon_slack(each.sigma, each.coordinates, self.reach) for each in used.lattices)
         growth = math.fsum(each.coordinates / (8 * each.sigma**2) for each in used.lattices)
-        found = [f"no total of mu^2 and rho holds releases of kind {kind}" for kind in used.refused]
+        problems = [f"no total of mu^2 and rho holds releases of kind {kind}" for kind in used.refused]
         if used.rho + spared > self.rho:
-            found.append(
+            problems.append(
                 f"mu^2: cap {self.mu_squared:.6g}, with this release {used.mu_squared:.6g}; rho: cap {self.rho:.6g}, "
                 f"with this release {used.rho:.6g}" + (f", and {spared:.6g} of what mu^2 lacks" if spared else "")
             )
         if len(used.lattices) > MOST_RUNS or slack > self.slack or growth > self.growth:
-            found.append(f"the rounding of {len(used.lattices)} runs exceeds what was set aside for {MOST_RUNS}")
-        return found
+            problems.append(f"the rounding of {len(used.lattices)} runs exceeds what was set aside for {MOST_RUNS}")
+        return problems
 
 
 @lru_cache(maxsize=64)

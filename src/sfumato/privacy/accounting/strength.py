@@ -1,6 +1,6 @@
 """Strength of a guarantee in words: bands, odds, attack frequencies, warnings, refusals.
 
-Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over attempts: the tail,
+Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over guesses: the tail,
 what one unlucky outcome can show, is bounded by epsilon alone, and every text that tells the one tells the other.
 
 What an (epsilon, delta) promise leaves to an attacker who gives even odds to two neighbouring tables: whatever he sees
@@ -25,7 +25,7 @@ from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at
 
 BASELINE_IN_100 = 10
 
-"""Of 100 attempts, how many would succeed by chance in the sentences here."""
+"""Of 100 guesses, how many are right in the sentences here without the data that they are about."""
 
 
 @lru_cache(maxsize=512)
@@ -39,15 +39,16 @@ def _advantage(curve: PrivacyCurve) -> float:
 
 
 def attack_frequency_text(curve: PrivacyCurve) -> str:
-    """Return the most attempts that succeed.
+    """Return how often a guess is right at most that would be right now and then without the data it is about.
 
-    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3)), attack_frequency_text(PrivacyCurve.of_pair(15))
-    ('of 100 attempts that would succeed by chance in 10, at most 17 succeed', 'of 100 attempts that would succeed by \
-chance in 10, all may succeed')
+    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3))
+    "a guess that is right 10 times in 100 without somebody's data is right at most 17 times with them"
+    >>> attack_frequency_text(PrivacyCurve.of_pair(15))
+    "a guess that is right 10 times in 100 without somebody's data may be right every time with them"
     """
     most = _successes(curve)
-    bound = f"at most {most} succeed" if most < 100 else "all may succeed"
-    return f"of 100 attempts that would succeed by chance in {BASELINE_IN_100}, {bound}"
+    bound = f"is right at most {most} times" if most < 100 else "may be right every time"
+    return f"a guess that is right {BASELINE_IN_100} times in 100 without somebody's data {bound} with them"
 
 
 def advantage_text(curve: PrivacyCurve) -> str:
@@ -140,7 +141,7 @@ def most_certainty_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def odds_factor_text(epsilon: Fraction) -> str:
-    """Return e to the power epsilon, rounded up; a number that says nothing to anybody stays a power.
+    """Return e to the power epsilon, rounded up; a number too large to mean anything stays a power.
 
     >>> [odds_factor_text(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
     ['1.000101', '2.719', '22,027', 'e to the power of 1000']
@@ -172,24 +173,24 @@ def _rounded_up(value: Fraction, places: int) -> str:
 
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
-    """Return what a custodian must be told about these numbers; empty for promises that need no warning."""
-    found: list[str] = []
+    """Return the warnings about these numbers for the custodian; empty where none is due."""
+    texts: list[str] = []
     if epsilon >= WARN_EPSILON:
-        found.append(
+        texts.append(
             f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
             f"{most_certainty_text(epsilon, delta)} "
             f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
-        found.append(
+        texts.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
             f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def is_refused(epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether a promise is so weak that it must be allowed by name."""
+    """Whether a guarantee is so weak that it must be allowed by name."""
     return epsilon > MOST_EPSILON or delta > MOST_DELTA
 
 

@@ -111,7 +111,7 @@ class RowWalk:
         totals.add(content.get("event"), content["standing"])
 
     def finish(self) -> list[str]:
-        """Return what was found, the totals of every account included."""
+        """Return the problems, those of account totals included."""
         wrong = [name for name, totals in self._totals.items() if not totals.agree()]
         return [*self.problems, *(f"the totals in the rows of {name!a} are not what its events cost" for name in wrong)]
 
@@ -174,8 +174,8 @@ def _account_problems(connection: sa.Connection, head: ChainHead, stored: Sequen
         sealed, held = "", "unreadable"
     if sealed == held:
         return []
-    found = [problem for row in stored for problem in _differences(connection, row)]
-    return found or [f"the accounts are not those that row {head.sequence}, the last one, was sealed with"]
+    problems = [problem for row in stored for problem in _differences(connection, row)]
+    return problems or [f"the accounts are not those that row {head.sequence}, the last one, was sealed with"]
 
 
 def _standing(row: dict[str, Any]) -> dict[str, Any]:

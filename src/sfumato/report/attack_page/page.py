@@ -36,9 +36,9 @@ from sfumato.report.blocks import (
     TableBlock,
     Verdict,
 )
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.interval_plots import interval_plot
 from sfumato.report.charts.marks import LineMark, lines
-from sfumato.report.charts.plane import Axis
 from sfumato.report.comparison_page.measures import axis_ends
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
@@ -226,10 +226,10 @@ def attack_banners(report: ReleaseAttackReport) -> list[Banner]:
 
 
 def _lead(report: ReleaseAttackReport) -> str:
-    made = "" if report.made_rows is None else f", {counted(report.made_rows, 'released row')}"
+    released = "" if report.made_rows is None else f", {counted(report.made_rows, 'released row')}"
     held = "no holdout" if report.holdout_rows is None else f"a holdout of {counted(report.holdout_rows, 'row')}"
     return (
-        f"{capitalize_first(report.what)}{made}, beside {counted(report.rows, 'confidential row')} and {held}. "
+        f"{capitalize_first(report.what)}{released}, beside {counted(report.rows, 'confidential row')} and {held}. "
         f"{counted(len(report.results), 'attack')} on up to {format_number(report.targets)} people on each side."
     )
 

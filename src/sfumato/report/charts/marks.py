@@ -1,4 +1,4 @@
-"""Marks over two numeric axes: lines, bands, rules, points and grey images.
+"""Marks over two numeric axes: lines, bands, rules and points.
 
 Nobody needs the colours: each line has its own mark, yardsticks and rules have their own dashes, and the legend draws
 them. A broad picture is drawn twice, for a page and for a phone, and the page shows the one that has room.
@@ -6,22 +6,18 @@ them. A broad picture is drawn twice, for a page and for a phone, and the page s
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from sfumato.report.charts.axis import Axis as Axis
 from sfumato.report.charts.axis import short
 from sfumato.report.charts.category_marks import TONES
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, figure_html
 from sfumato.report.charts.plane import FOOT, TOP, WIDE, Plane
-from sfumato.report.charts.plane import Axis as Axis
-from sfumato.report.charts.svg import svg
 
 HEIGHT = 300
 MOST_DOTS = 20
@@ -74,8 +70,8 @@ class LineMark:
 
     def intervals(self) -> list[tuple[float, float, float]]:
         """Return each point's place, and the ends of its interval."""
-        found = zip(self.x, self.low or (), self.high or (), strict=False)
-        return [each for each in found if all(map(math.isfinite, each))]
+        ends = zip(self.x, self.low or (), self.high or (), strict=False)
+        return [each for each in ends if all(map(math.isfinite, each))]
 
 
 @dataclass(frozen=True)
@@ -157,7 +153,7 @@ class Lines:
             drawn += [_path(line, look, own)] if line.joined else []
             drawn += self._marks(line, look, own, place)
             drawn += _hints(line, own) if hints else []
-        return svg(width, height, [*drawn, *self._ring(plane)], words, "broad" if width >= WIDE else "slender")
+        return plane.picture([*drawn, *self._ring(plane)], words)
 
     def entries(self) -> Iterator[tuple[str, str]]:
         """Yield what stands in the legend: an SVG fragment of 34 by 14, and its words."""
@@ -178,14 +174,14 @@ class Lines:
 
     def spoken(self) -> str:
         """Return where each line begins and ends, for those who cannot see it."""
-        told = [
+        parts = [
             f"{line.name} from {self.y.say(points[0][1])} at {self.x.say(points[0][0])} "
             f"to {self.y.say(points[-1][1])} at {self.x.say(points[-1][0])}"
             for line in self.shown
             if (points := line.points()) and not line.faint
         ]
-        told += [f"{rule.words} {self.y.say(rule.at)}" for rule in self.rules]
-        return f"{'; '.join(told)}."
+        parts += [f"{rule.words} {self.y.say(rule.at)}" for rule in self.rules]
+        return f"{'; '.join(parts)}."
 
     def _apart(self) -> list[float]:
         """Return how far each line stands aside, in steps: whiskers at the same place would hide each other."""
@@ -220,8 +216,8 @@ class Lines:
             return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in points]
         start, width = plane.across.start, plane.across.end - plane.across.start
         wanted = [start + width * (n + (place + 0.5) / len(self.shown)) / SPARSE for n in range(SPARSE)]
-        found = {min(points, key=lambda point: abs(plane.across.at(point[0]) - aim)) for aim in wanted}
-        return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in sorted(found)]
+        chosen = {min(points, key=lambda point: abs(plane.across.at(point[0]) - aim)) for aim in wanted}
+        return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in sorted(chosen)]
 
     def _ring(self, plane: Plane) -> list[str]:
         if self.marked is None:
@@ -235,19 +231,19 @@ class Lines:
 
 def _looks(items: Sequence[LineMark]) -> list[_LineStyle]:
     """Return how each line looks: no two alike, by colour and mark and dashes, but for faint ones of the same name."""
-    found: dict[str, _LineStyle] = {}
+    by_name: dict[str, _LineStyle] = {}
     taken: list[_LineStyle] = []
     behind = {line.name for line in items if line.faint}
     coloured = grey = 0
     for line in items:
-        known = found.get(line.name) if line.name in behind else None
+        known = by_name.get(line.name) if line.name in behind else None
         if known is None and line.yardstick:
             known = _LineStyle(f"stroke yardstick {_dashed(grey)}")
             grey += 1
         elif known is None:
             known = _coloured(line, coloured)
             coloured += 1
-        found.setdefault(line.name, known)
+        by_name.setdefault(line.name, known)
         taken.append(known._replace(kind=f"{known.kind} faint") if line.faint else known)
     return taken
 
@@ -282,8 +278,8 @@ def _path(line: LineMark, look: _LineStyle, plane: Plane) -> str:
 
 def _intervals(line: LineMark, look: _LineStyle, plane: Plane) -> list[str]:
     """Return a whisker at each of a few points, or a band along many."""
-    found = line.intervals()
-    places = [(plane.across.at(x), plane.up.at(low), plane.up.at(high)) for x, low, high in found]
+    intervals = line.intervals()
+    places = [(plane.across.at(x), plane.up.at(low), plane.up.at(high)) for x, low, high in intervals]
     if not places:
         return []
     if len(places) > FEW_WHISKERS:
@@ -312,13 +308,13 @@ def describe_ends(items: Sequence[LineMark], x: Axis, y: Axis) -> str:
     >>> describe_ends([LineMark("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True))
     'risk against epsilon. record: 2 % at 0.1, 50 % at 10.'
     """
-    said = [f"{y.title} against {x.title}."]
+    parts = [f"{y.title} against {x.title}."]
     for line in items:
         points = line.points()
         if points:
             ends = points if len(points) == 1 else (points[0], points[-1])
-            said.append(f"{line.name}: {', '.join(f'{y.say(b)} at {x.say(a)}' for a, b in ends)}.")
-    return " ".join(said)
+            parts.append(f"{line.name}: {', '.join(f'{y.say(b)} at {x.say(a)}' for a, b in ends)}.")
+    return " ".join(parts)
 
 
 SMALL, LARGE, IN_LEGEND = 2.2, 6.0, 4.5
@@ -372,15 +368,15 @@ class Clouds:
             ),
             *(_points(each, plane, place + 1, LARGE, "marks") for place, each in enumerate(self.marks)),
         ]
-        return svg(width, height, drawn, words, "broad" if width >= WIDE else "slender")
+        return plane.picture(drawn, words)
 
     def spoken(self) -> str:
         """Return how many points there are, and where."""
-        told = [
+        clouds = [
             f"{each.name}: {len(each.x)} points, {self.x.title} {_span(each.x)}, {self.y.title} {_span(each.y)}"
             for each in (*self.items, *self.marks)
         ]
-        return f"{'; '.join(told)}."
+        return f"{'; '.join(clouds)}."
 
 
 def common_axis(title: str, values: Sequence[float]) -> Axis:
@@ -418,43 +414,3 @@ def _shape(shape: int, size: float) -> str:
         f"m0 -{s}l{s} {d}h-{d}z",
         f"m-{s} -{s}h{d}v{d}h-{d}z",
     )[shape % 4]
-
-
-HEAD = b"\x89PNG\r\n\x1a\n"
-
-
-@dataclass(frozen=True)
-class ImageMark:
-    """A picture of as many rows as columns, values from 0 (black) to 255 (white), row by row."""
-
-    values: Sequence[float]
-
-    @property
-    def side(self) -> int:
-        """Pixels of a row."""
-        return round(len(self.values) ** 0.5)
-
-    def entries(self) -> Iterator[tuple[str, str]]:
-        """Yield nothing: a picture needs no legend."""
-        yield from ()
-
-    def spoken(self) -> str:
-        """Return its size in words."""
-        return f"{self.side} x {self.side} grey pixels."
-
-    def picture(self, words: str, width: int, height: int, hints: bool = True) -> Markup:
-        """Return the SVG, as high as it is wide; its pixels stay sharp."""
-        shown = base64.b64encode(self._png()).decode()
-        drawn = f'<image class="pixels" width="{width}" height="{width}" href="data:image/png;base64,{shown}"/>'
-        return svg(width, width, [drawn], words, "slender")
-
-    def _png(self) -> bytes:
-        """Return the smallest PNG file: eight bits of grey, a row after another."""
-        grey = bytes(min(max(int(value), 0), 255) for value in self.values)
-        rows = b"".join(b"\0" + grey[start : start + self.side] for start in range(0, self.side**2, self.side))
-        size = struct.pack(">2I5B", self.side, self.side, 8, 0, 0, 0, 0)
-        return HEAD + _part(b"IHDR", size) + _part(b"IDAT", zlib.compress(rows, 9)) + _part(b"IEND", b"")
-
-
-def _part(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -16,8 +16,8 @@ from sfumato.formatting import counted, percent_fixed
 from sfumato.metrics.association import CRAMER, RANKS, Association, contingency_counts
 from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import MISSING, TableBlock, largest_indices, share
-from sfumato.report.charts.axis import format_value
-from sfumato.report.charts.by_level import LevelSpread, box_figure
+from sfumato.report.charts.axis import Axis, format_value
+from sfumato.report.charts.category_marks import BoxMark, box_rows
 from sfumato.report.charts.column_graph import ColumnGraph, Pair, graph_picture
 from sfumato.report.charts.heatmap import HeatmapAxis, fits_across, heatmap
 from sfumato.report.release_page.points import level_words
@@ -220,11 +220,11 @@ def _by_groups(columns: Sequence[Column], values: Sequence[FloatArray], relation
         for code in largest_indices([len(each) for each in inside], MOST_LEVELS)
         if len(inside[code]) >= FEWEST_ROWS
     ]
-    spreads = [LevelSpread(labels[code], _five(inside[code])) for code in kept]
+    spreads = [BoxMark(labels[code], "", _five(inside[code])) for code in kept]
     sentence = _group_sentence(number, group, spreads, relation)
     low, high = _ends(spreads, number)
     words = f"{number.name} for {len(spreads)} levels of {group.name}: {sentence}."
-    drawn = box_figure(spreads, HeatmapAxis(_title(number), edges=(low, high), kind=number.kind), _title(group), words)
+    drawn = box_rows(spreads, Axis(_title(number), low, high, kind=number.kind), _title(group), words)
     return AssociationFigure(sentence, drawn, "boxes", _left_out(len(kept), len(labels)))
 
 
@@ -237,21 +237,21 @@ def _five(values: FloatArray) -> tuple[float, float, float, float, float]:
     return low, first, middle, third, high
 
 
-def _ends(spreads: Sequence[LevelSpread], number: Column) -> tuple[float, float]:
+def _ends(spreads: Sequence[BoxMark], number: Column) -> tuple[float, float]:
     """Return the range that all groups occupy."""
     if not spreads:
         return number.numeric_bounds
-    low, high = min(each.values[0] for each in spreads), max(each.values[4] for each in spreads)
+    low, high = min(each.quantiles[0] for each in spreads), max(each.quantiles[4] for each in spreads)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _group_sentence(number: Column, group: Column, spreads: Sequence[LevelSpread], relation: Association) -> str:
+def _group_sentence(number: Column, group: Column, spreads: Sequence[BoxMark], relation: Association) -> str:
     if relation.measure == RANKS:
         return trend_sentence(number.name, group.name, relation.value)
-    order = sorted(spreads, key=lambda each: each.values[2])
-    if len(order) < 2 or order[0].values[2] == order[-1].values[2]:
+    order = sorted(spreads, key=lambda each: each.quantiles[2])
+    if len(order) < 2 or order[0].quantiles[2] == order[-1].quantiles[2]:
         return differs_somehow(number.name, group.name, relation.value)
-    medians = {each.label: format_value(each.values[2], number.kind) for each in (order[0], order[-1])}
+    medians = {each.place: format_value(each.quantiles[2], number.kind) for each in (order[0], order[-1])}
     return group_sentence(number.name, group.name, medians, relation.value)
 
 

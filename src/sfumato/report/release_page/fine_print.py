@@ -108,5 +108,5 @@ def column_rows(document: ReleaseDocument, schema: Schema) -> list[tuple[str, ..
 
 def notes(document: ReleaseDocument) -> list[str]:
     """Return the notes of a release that its promise does not say already."""
-    told = {*document.guarantee.assumptions, *document.guarantee.warnings}
-    return [f"{note[:1].upper()}{note[1:]}".removesuffix(".") + "." for note in document.notes if note not in told]
+    stated = {*document.guarantee.assumptions, *document.guarantee.warnings}
+    return [f"{note[:1].upper()}{note[1:]}".removesuffix(".") + "." for note in document.notes if note not in stated]

@@ -12,7 +12,7 @@ from sfumato.arrays import Counts, FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.formatting import format_number
-from sfumato.report.cards import MISSING, Bar, ColumnCard, TableBlock, largest_indices
+from sfumato.report.cards import MISSING, Bar, ColumnCard, TableBlock, largest_indices, level_bar, noise_span
 from sfumato.report.charts.histogram import MOST_EQUAL, HistogramBins, histogram
 from sfumato.report.release_page.column_cards import SHORT, kind_text
 from sfumato.report.release_page.points import edges_of, level_words
@@ -160,23 +160,10 @@ def _numbers(table: ReleasedMarginal) -> TableBlock:
     return TableBlock.of_numbers(header, tuple(rows))
 
 
-def _span(table: ReleasedMarginal, count: float) -> tuple[float, float] | None:
-    """Return where the noise may have moved a count from; none for one that may be noise alone."""
-    return (count - table.half_width, count + table.half_width) if count > table.half_width > 0 else None
-
-
 def _bar(table: ReleasedMarginal, place: int, label: str, top: float) -> Bar:
     count = float(table.counts[place])
-    span = _span(table, count)
-    true = None if table.truth is None else float(table.truth[place])
-    return Bar(
-        label,
-        format_number(count),
-        100 * max(count, 0.0) / top,
-        "" if true is None else format_number(true),
-        None if true is None else 100 * true / top,
-        None if span is None else (100 * max(span[0], 0.0) / top, min(100.0, 100 * span[1] / top)),
-    )
+    true = None if table.truth is None else (format_number(float(table.truth[place])), float(table.truth[place]))
+    return level_bar(label, format_number(count), count, top, noise_span(count, table.half_width), true)
 
 
 def _missing(table: ReleasedMarginal) -> Bar:
@@ -200,11 +187,11 @@ def _of_numbers(table: ReleasedMarginal) -> dict[str, Any]:
     column, merged = table.columns[0], merged_cells(table)
     shown = merged.occupied()
     words = (
-        f"Released counts of {column.name} in {len(merged.made)} cells, most in one cell: "
-        f"{format_number(float(merged.made.max(initial=0)))}. The table of values holds the counts."
+        f"Released counts of {column.name} in {len(merged.released)} cells, most in one cell: "
+        f"{format_number(float(merged.released.max(initial=0)))}. The table of values holds the counts."
     )
     figure: dict[str, Any] = {"picture": histogram(merged, column.kind, words)}
-    if len(shown.made) < len(merged.made) and not table.note:
+    if len(shown.released) < len(merged.released) and not table.note:
         figure["sentence"] = "Not drawn are the ends of its range, where no count stands out."
     return figure
 
@@ -216,14 +203,14 @@ def merged_cells(table: ReleasedMarginal) -> HistogramBins:
     step = -(-present // MOST_EQUAL)
     starts = np.arange(0, present, step)
     edges = edges_of(column)
-    made = np.add.reduceat(table.counts[:present].astype(float), starts)
+    released = np.add.reduceat(table.counts[:present].astype(float), starts)
     widths = np.add.reduceat(cell_widths(column), starts)
     variance = 0.0 if table.spread is None else table.cells * step * table.spread.deviation**2
     return HistogramBins(
         np.append(edges[starts], edges[-1]),
-        made,
+        released,
         None if table.truth is None else np.add.reduceat(table.truth[:present].astype(float), starts),
-        None if table.spread is None else np.full(len(made), table.spread.half_width(table.cells * step)),
-        smoothed_density(made, widths, variance) if table.shapes else None,
+        None if table.spread is None else np.full(len(released), table.spread.half_width(table.cells * step)),
+        smoothed_density(released, widths, variance) if table.shapes else None,
         counts=True,
     )

@@ -37,7 +37,7 @@ Guesser = Callable[[RowsView], Codes]
 """Takes people as they are known, the known columns first; returns the guessed code of each."""
 TREES = 50
 MOST_TARGETS = 5000
-"""Targets that are tried in one run unless said."""
+"""Targets that are tried in one run by default."""
 FEWEST_PEOPLE = 40
 MOST_SECRETS = 6
 """Columns that are guessed where the schema names none as sensitive."""

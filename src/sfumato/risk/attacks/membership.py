@@ -67,7 +67,7 @@ class ShadowModelAttack(Attack):
     ``features="target"`` looks at what concerns the target: the counts of its cells, or the copies, nearest rows and
     density of rows around it, on values, and how many rows share its cells. ``features="entropy-total"`` is the attack
     of the REAEDP paper: entropy and total of the released counts, which hardly depend on one person. ``shadows`` is the
-    number of training releases, as many as trials unless said.
+    number of training releases, as many as trials by default.
     """
 
     features: Features = "target"
@@ -108,7 +108,7 @@ class ShadowModelAttack(Attack):
         return 2 * ((self.shadows or trials) // 2) + trials + trials // 2
 
     def fit(self, worlds: Worlds, trials: int, randomness: Randomness) -> Score:
-        """Return the score of a model that was trained on shadow releases, as many as trials unless said."""
+        """Return the score of a model that was trained on shadow releases, as many as trials by default."""
         check_trials(self.shadows or trials, LEVEL)
         half = (self.shadows or trials) // 2
         sides = [

@@ -23,7 +23,7 @@ from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 
 TARGETS = 1000
-"""People who are attacked on each side, and predicates that are tried, unless said."""
+"""People who are attacked on each side, and predicates that are tried, by default."""
 NO_HOLDOUT = (
     "No holdout was given. After a release nobody can hold rows back any more: all of them had a part in it. What "
     "remains are attacks beside what is reached without the release. Give rows of the same population that were not in "
@@ -51,10 +51,10 @@ def attack_release(
 
     ``released`` is a release, the folder of a bundle, or any rows (a frame, a file) with the columns of the table.
     ``table`` is the confidential table, ``holdout`` rows of the same population that had no part in the release: the
-    control of every attack. ``secret`` are the columns to be guessed (the sensitive ones, or some, unless said), from
+    control of every attack. ``secret`` are the columns to be guessed (the sensitive ones, or some, by default), from
     ``known`` (the quasi-identifiers, or all others); ``parts`` what two files hold that are joined through the release.
     At most ``targets`` people are attacked on each side. ``shadows`` is how often the method is run on people of the
-    holdout; as often as fits into a minute unless said. All intervals hold together with probability ``level``.
+    holdout; as often as fits into a minute by default. All intervals hold together with probability ``level``.
     """
     check_trials(targets, level)
     seeded_stream(seed)

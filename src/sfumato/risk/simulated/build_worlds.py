@@ -55,7 +55,7 @@ def membership_game(
     """Return the game of one target: the method on this table, against the table without the target.
 
     ``target`` is a row number from 0; without it the row that is furthest from all others is taken. Under replace the
-    row ``replaced_by`` stands in its place, the most different one unless said. Of released rows
+    row ``replaced_by`` stands in its place, the most different one by default. Of released rows
     the attacker ``sees`` values or bins; counts are counts of bins by nature. Nothing is released or recorded.
     """
     check_observes(sees)

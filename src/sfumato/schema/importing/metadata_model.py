@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -22,7 +22,7 @@ LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 
 @dataclass
 class MetadataColumn:
-    """One column as a file tells it."""
+    """One column as a metadata file describes it."""
 
     name: Any
     type: Type
@@ -44,7 +44,7 @@ class MetadataColumn:
 
 @dataclass
 class MetadataTable:
-    """One table as a file tells it."""
+    """One table as a metadata file describes it."""
 
     name: Any
     columns: list[MetadataColumn]
@@ -58,69 +58,70 @@ class MetadataTable:
 
 @dataclass(frozen=True)
 class ImportedColumn:
-    """What became of one column: a column, or the reason why there is none; or what is wrong with it."""
+    """The result of importing one column: a column, the reason why it is left out, or its problems."""
 
     column: Column | None = None
     left_out: str | None = None
     problems: tuple[str, ...] = ()
 
 
-def to_column(told: MetadataColumn) -> ImportedColumn:
-    """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
-    kind = told.kind if isinstance(told.kind, str) and told.kind in KINDS else _kind(told)
-    if kind is None or _lacks_facts(told, kind):
-        return ImportedColumn(left_out=_why(told))
-    facts: dict[str, Any] = {key: fact for key, fact in told.facts.items() if fact is not None}
-    if told.identifier and kind not in LEVEL_KINDS:
+def to_column(metadata: MetadataColumn) -> ImportedColumn:
+    """Return the column that a file describes; its facts are marked as the file's, not yet confirmed by a person."""
+    kind = metadata.kind if isinstance(metadata.kind, str) and metadata.kind in KINDS else _kind(metadata)
+    if kind is None or _lacks_facts(metadata, kind):
+        return ImportedColumn(left_out=_why(metadata))
+    facts: dict[str, Any] = {key: fact for key, fact in metadata.facts.items() if fact is not None}
+    if metadata.identifier and kind not in LEVEL_KINDS:
         facts["role"] = "identifier"
     if kind in ("category", "ordinal"):
-        facts |= _level_facts(told)
+        facts |= _level_facts(metadata)
     elif kind != "boolean":
-        facts["bounds"] = (_typed(told.low, kind), _typed(told.high, kind))
+        facts["bounds"] = (_typed(metadata.low, kind), _typed(metadata.high, kind))
     try:
-        column = Column(told.name, cast("Kind", kind), **facts)
+        column = Column(metadata.name, cast("Kind", kind), **facts)
         described = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
         return ImportedColumn(replace(column, drafted=fingerprints(described, "file")))
     except SchemaError as error:
         return ImportedColumn(problems=tuple(error.problems))
 
 
-def _kind(told: MetadataColumn) -> str | None:
-    if told.type == "boolean":
+def _kind(column: MetadataColumn) -> str | None:
+    if column.type == "boolean":
         return "boolean"
-    if told.levels and not (told.type in ("number", "date") or any(isinstance(each, float) for each in told.levels)):
-        return "ordinal" if told.ordered else "category"
-    if told.identifier:
+    if column.levels and not (
+        column.type in ("number", "date") or any(isinstance(each, float) for each in column.levels)
+    ):
+        return "ordinal" if column.ordered else "category"
+    if column.identifier:
         return "category"
-    if told.low is None or told.high is None:
+    if column.low is None or column.high is None:
         return None
-    return {"whole": "integer", "number": "number", "date": "date"}.get(told.type)
+    return {"whole": "integer", "number": "number", "date": "date"}.get(column.type)
 
 
-def _lacks_facts(told: MetadataColumn, kind: str) -> bool:
+def _lacks_facts(column: MetadataColumn, kind: str) -> bool:
     """Whether the file names a kind and not what it needs: a list that was too long, a limit that nobody knew."""
     if kind in ("category", "ordinal"):
-        return not told.levels and not told.identifier
-    return kind != "boolean" and (told.low is None or told.high is None)
+        return not column.levels and not column.identifier
+    return kind != "boolean" and (column.low is None or column.high is None)
 
 
-def _level_facts(told: MetadataColumn) -> dict[str, Any]:
-    if not told.levels:
-        return {"role": "identifier"} if told.identifier else {}
-    labels = {level: words for level, words in told.labels.items() if words != str(level)}
-    return {"values": tuple(told.levels), **({"value_labels": labels} if labels else {})}
+def _level_facts(column: MetadataColumn) -> dict[str, Any]:
+    if not column.levels:
+        return {"role": "identifier"} if column.identifier else {}
+    labels = {level: words for level, words in column.labels.items() if words != str(level)}
+    return {"values": tuple(column.levels), **({"value_labels": labels} if labels else {})}
 
 
-def _why(told: MetadataColumn) -> str:
+def _why(column: MetadataColumn) -> str:
     """Return why a column cannot be described: which public fact is missing."""
-    if told.type == "text" or told.kind in ("category", "ordinal"):
-        return (
-            f"{told.name} (texts or codes without a list of values: give kind = 'category' and values, or it stays out)"
-        )
-    if told.type in IN_WORDS:
-        lacking = [word for word, end in (("least", told.low), ("largest", told.high)) if end is None]
-        return f"{told.name} ({IN_WORDS[told.type]} without a {' and a '.join(lacking)} value: give bounds)"
-    return f"{told.name} (a schema has no kind for {told.told_type!r})"
+    if column.type == "text" or column.kind in ("category", "ordinal"):
+        lacking = "texts or codes without a list of values: give kind = 'category' and values, or it stays out"
+        return f"{column.name} ({lacking})"
+    if column.type in IN_WORDS:
+        lacking = [word for word, end in (("least", column.low), ("largest", column.high)) if end is None]
+        return f"{column.name} ({IN_WORDS[column.type]} without a {' and a '.join(lacking)} value: give bounds)"
+    return f"{column.name} (a schema has no kind for {column.told_type!r})"
 
 
 def _typed(value: Any, kind: str) -> Any:
@@ -128,6 +129,36 @@ def _typed(value: Any, kind: str) -> Any:
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return day(value, ISO) if kind == "date" and isinstance(value, str) else value
+
+
+def stated_dialect(delimiter: Any, encoding: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the dialect that a file states, without what is plain anyway."""
+    plain = str(encoding).lower().replace("-", "") in ("utf8", "none")
+    facts = {"delimiter": None if delimiter == "," else delimiter, "encoding": None if plain else encoding}
+    return {key: fact for key, fact in (facts | {"missing": list(missing)}).items() if fact}
+
+
+def set_number_marks(form: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
+    """Take the marks of decimals and thousands, which belong to the file as a whole."""
+    decimal, group = form.get("decimalChar"), form.get("groupChar")
+    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
+        if mark and table.source.setdefault(key, mark) != mark:
+            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    column.facts["grouped"] = True if group else None
+
+
+def set_bounds(limits: Mapping[str, Any], column: MetadataColumn, names: Sequence[tuple[str, ...]]) -> None:
+    """Take both ends of a range; ``names`` are the properties of each end, the last of which excludes it."""
+    form = column.facts.get("date_format")
+    for end, step, (*closed, opened) in zip(("low", "high"), (1, -1), names, strict=True):
+        value = next((limits[key] for key in closed if limits.get(key) is not None), None)
+        over = limits.get(opened)
+        if value is None and over is not None:
+            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
+            if column.type != "whole":
+                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
+        if value is not None:
+            setattr(column, end, day(value, form) if column.type == "date" else number(value))
 
 
 def day(text: Any, form: str | None) -> Any:
@@ -139,7 +170,7 @@ def day(text: Any, form: str | None) -> Any:
 
 
 def number(text: Any) -> Any:
-    """Return a number that a text names, or what was given."""
+    """Return the number that a text names, or the value itself."""
     if not isinstance(text, str):
         return text
     try:

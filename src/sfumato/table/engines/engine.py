@@ -174,22 +174,21 @@ class EngineView(Engine):
 
 AGGREGATES_PER_QUERY = 600
 """Measures that one query takes: engines plan larger ones slowly."""
-
 Answers = dict[str, Any]
 NamedAggregate = tuple[tuple[str, str], Any]
 """The column, the name of the question, and the expression that answers it."""
 
 
 def run_aggregates(engine: Engine, table: Any, measures: Sequence[NamedAggregate]) -> dict[str, Answers]:
-    """Return the answers by column and question, from columns of the engine's table or from what was made of them."""
-    found: dict[str, Answers] = {}
+    """Run named aggregates in few queries; return the answers by column and question."""
+    answers: dict[str, Answers] = {}
     for start in range(0, len(measures), AGGREGATES_PER_QUERY):
         part = measures[start : start + AGGREGATES_PER_QUERY]
         query = table.aggregate(**{f"m{i}": measure for i, (_, measure) in enumerate(part)})
         row = engine.aggregate(query).to_pylist()[0]
         for i, ((name, question), _) in enumerate(part):
-            found.setdefault(name, {})[question] = _plain(row[f"m{i}"])
-    return found
+            answers.setdefault(name, {})[question] = _plain(row[f"m{i}"])
+    return answers
 
 
 def _plain(answer: Any) -> Any:

@@ -87,7 +87,7 @@ def count_grouping_sets(
     engine: IbisEngine, schema: Schema, sets: Sequence[ColumnSet]
 ) -> dict[ColumnSet, NDArray[np.int64]]:
     """Return the counts of every table, each with a first place on every axis for values outside the domain."""
-    found: dict[ColumnSet, NDArray[np.int64]] = {}
+    tables: dict[ColumnSet, NDArray[np.int64]] = {}
     for first in range(0, len(sets), MOST_SETS):
         part = sets[first : first + MOST_SETS]
         answer = engine.aggregate(
@@ -97,8 +97,8 @@ def count_grouping_sets(
         layout = layout_of(schema, part)
         counts = np.zeros(layout.cells, np.int64)
         np.add.at(counts, cells, times)
-        found |= layout.tables(counts, part)
-    return found
+        tables |= layout.tables(counts, part)
+    return tables
 
 
 def _answers() -> Any:

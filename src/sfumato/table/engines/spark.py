@@ -52,11 +52,8 @@ from sfumato.table.scan_plan import DataRequest, ScanPlan, group_by_scan
 from sfumato.version import __version__
 
 SPLIT_BYTES = 32 << 20
-
 """Bytes of a file that one task reads, in whole row groups."""
-
 SCAN = ("LogicalRelation", "HadoopFsRelation", "ParquetFileFormat")
-
 KINDS = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -68,11 +65,8 @@ KINDS = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
 }
-
 """Types that a file must have for what Spark says of a column; others are converted by Spark."""
-
 GREGORIAN_FROM = date(1900, 1, 1)
-
 """Old writers counted days before 1582 by another calendar, which Spark corrects and a plain reader does not."""
 
 
@@ -135,32 +129,20 @@ def _is_bare_scan(plan: Any) -> bool:
 
 
 LACKING = "a worker"
-
 """How a reason begins that speaks of the worker, and not of the rows."""
-
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-
 PYTHON_SETTINGS = ("spark.pyspark.python", "spark.pyspark.driver.python")
-
 PYTHON_VARIABLES = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
-
 SPARKS_OWN = ("pyspark", "py4j", "grpc")
-
 """Where exceptions come from that are about a session and its workers."""
-
 FEW_CELLS = 16_384
-
 """Cells up to which every task's counts come to the driver: a quarter of a megabyte each. More are summed by Spark."""
-
 NEXT = (
     f"install sfumato {__version__} for the Python of the workers and name that Python in PYSPARK_PYTHON or in "
     "spark.pyspark.python before the session starts (docs/on-a-cluster.md)"
 )
-
 IN_WORKERS = "in Spark's workers, by compiled loops; by GROUP BY, one for each table, where they lack this package"
-
 _fit: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
 """What stands against counting in the workers of a session; an empty text where nothing does."""
 
 
@@ -228,7 +210,7 @@ class SparkEngine(IbisEngine):
 
 
 def run_on_workers(session: Any, number: int, task: Task, answers: str) -> Any:
-    """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
+    """Run a task so many times on the workers and return its answers as an Arrow table; no private table is involved.
 
     Each place is one task. Raises :class:`WorkersUnavailableError` where the workers lack this package, and Spark's own
     errors where a task fails for good.
@@ -263,12 +245,14 @@ def worker_problem(session: Any) -> str:
 
 def _tried(session: Any) -> str:
     try:
-        (found,) = _mapped(session.range(1, numPartitions=1), worker_versions, FACTS).collect()
+        (worker,) = _mapped(session.range(1, numPartitions=1), worker_versions, FACTS).collect()
     except Exception as error:
         if type(error).__module__.split(".")[0] not in SPARKS_OWN:
             raise
         return _reason(error)
-    return "" if found["version"] == __version__ else f"its workers have sfumato {found['version']}, not {__version__}"
+    return (
+        "" if worker["version"] == __version__ else f"its workers have sfumato {worker['version']}, not {__version__}"
+    )
 
 
 def _mapped(rows: Any, task: Task, answers: str) -> Any:

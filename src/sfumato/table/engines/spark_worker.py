@@ -67,13 +67,13 @@ class FileSplit(NamedTuple):
             yield from read_row_groups(self.path, metadata, [group], kinds.names, text)
 
 
-def same_kinds(found: pa.Schema, wanted: pa.Schema) -> bool:
+def same_kinds(columns: pa.Schema, wanted: pa.Schema) -> bool:
     """Whether a file has columns of these names, each once and of the wanted type; a text is one however it is kept."""
     from sfumato.table.encode import is_text_type
 
     def fits(field: pa.Field) -> bool:
-        places = found.get_all_field_indices(field.name)
-        kinds = [found.field(place).type for place in places]
+        places = columns.get_all_field_indices(field.name)
+        kinds = [columns.field(place).type for place in places]
         return len(kinds) == 1 and (kinds[0] == field.type or (is_text_type(kinds[0]) and is_text_type(field.type)))
 
     return all(fits(field) for field in wanted)
@@ -81,7 +81,7 @@ def same_kinds(found: pa.Schema, wanted: pa.Schema) -> bool:
 
 @dataclass(frozen=True)
 class CountJob:
-    """What every task is told: public facts alone. Columns come in this order in every batch."""
+    """The public facts that every task gets. Columns come in this order in every batch."""
 
     columns: tuple[Column, ...]
     sets: tuple[ColumnSet, ...]
@@ -94,7 +94,7 @@ class CountJob:
         return BufferLayout.by_name(self.columns, self.sets)
 
     def task(self) -> Task:
-        """Return what a worker runs on the batches of its rows."""
+        """Return the function that a worker runs on the batches of its rows."""
 
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield self.count(batches)
@@ -113,7 +113,7 @@ class CountJob:
         return nonempty_cells(tally)
 
     def file_task(self, splits: Sequence[FileSplit], kinds: pa.Schema) -> Task:
-        """Return what a worker runs where it reads the files itself: rows tell it which splits are its own."""
+        """Return the function of a worker that reads the files itself; its rows are the numbers of its splits."""
 
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             own = (splits[place] for batch in batches for place in batch.column(0).to_pylist())
@@ -122,14 +122,14 @@ class CountJob:
         return count
 
     def sum(self, cells: NDArray[np.int64], times: NDArray[np.int64]) -> WorkerCounts:
-        """Add up what the tasks handed back."""
-        found, inside = (
+        """Sum the counts of all tasks."""
+        sums, inside = (
             WorkerCounts(np.zeros(self.layout().cells, np.int64), np.zeros(len(self.columns), np.int64)),
             cells >= 0,
         )
-        np.add.at(found.counts, cells[inside], times[inside])
-        np.add.at(found.outside, -1 - cells[~inside], times[~inside])
-        return found
+        np.add.at(sums.counts, cells[inside], times[inside])
+        np.add.at(sums.outside, -1 - cells[~inside], times[~inside])
+        return sums
 
 
 def nonempty_cells(tally: CountBuffer) -> pa.RecordBatch:
@@ -150,7 +150,7 @@ def require_same_version(version: str) -> None:
 
 
 def worker_versions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Say what this worker is: the smallest job that shows whether it can count at all."""
+    """Report the versions of this worker: the smallest job that shows whether it can count at all."""
     from sfumato.table import numba_loops
 
     for _ in batches:

@@ -14,7 +14,6 @@ from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.source import FORMATS, FrameKind, Source, require_unique_columns
 
 __all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "require_unique_columns"]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 

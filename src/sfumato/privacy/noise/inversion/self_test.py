@@ -39,14 +39,14 @@ FAR = 1 << 40
 
 @dataclass(frozen=True)
 class SelfTestResult:
-    """One part of the self-test: what holds where it passes, and what is wrong where it does not."""
+    """One part of the self-test: the property it checks, and the problem where it fails."""
 
     name: str
     problem: str | None = None
 
 
 def self_test_problems() -> list[str]:
-    """Return what is wrong with table inversion here: an empty list where it may be used.
+    """Return the problems of table inversion on this machine; an empty list allows its use.
 
     >>> self_test_problems()
     []
@@ -105,11 +105,11 @@ def _inverts(law: MagnitudeDistribution) -> bool:
     near = [entry + shift for entry in table[:-1] for shift in (-1, 0, 1)]
     prefixes = near + [int(word) >> 1 & (1 << BITS) - 1 for word in _words(WORDS)]
     words = _as_words(prefixes)
-    found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), found, undecided)
+    outcomes, undecided = np.empty_like(words), np.empty_like(words)
+    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), outcomes, undecided)
     entries = set(table)
     expected = [i for i, prefix in enumerate(prefixes) if prefix in entries]
-    return undecided[:waiting].tolist() == expected and found.tolist() == [bisect_left(table, p) for p in prefixes]
+    return undecided[:waiting].tolist() == expected and outcomes.tolist() == [bisect_left(table, p) for p in prefixes]
 
 
 def _joining_is_right() -> bool:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import PlanError, TableError
-from sfumato.metrics.learners.kernel_ridge import KernelRidge, fit_kernel_ridge
-from sfumato.metrics.learners.radial_kernels import FloatArray, blocks
-from sfumato.metrics.learners.ridge_solvers import InputRange, KernelFit, TargetScaler
+from sfumato.papers.two_stage.learners.kernel_ridge import KernelRidge, fit_kernel_ridge
+from sfumato.papers.two_stage.learners.radial_kernels import FloatArray, blocks
+from sfumato.papers.two_stage.learners.ridge_solvers import InputRange, KernelFit, TargetScaler
 
 LEAST_ROWS = 20
 # From 2^-8 to 2 in units of the input ranges, by factors of the square root of 2: halving h^2 squares the weights.

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.errors import MissingExtra, PlanError
-from sfumato.metrics.learners.radial_kernels import FloatArray, KernelName, RadialKernel, wendland_power
-from sfumato.metrics.learners.ridge_solvers import (
+from sfumato.papers.two_stage.learners.radial_kernels import FloatArray, KernelName, RadialKernel, wendland_power
+from sfumato.papers.two_stage.learners.ridge_solvers import (
     EIGEN_ROWS,
     LAMBDAS,
     InputRange,
@@ -166,7 +166,7 @@ def _fit_exact(
     """Solve exactly, on the processor or with JAX on whatever device it finds."""
     if device == "cpu":
         return fit_exact(shape, box, standard, inputs, targets, choice.penalty)
-    from sfumato.metrics.learners.ridge_solver_jax import solve_in_tiles
+    from sfumato.papers.two_stage.learners.ridge_solver_jax import solve_in_tiles
 
     anchors, power = box.scaled(inputs), wendland_power(shape.inputs)
     try:

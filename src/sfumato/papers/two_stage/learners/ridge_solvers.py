@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.errors import PlanError
-from sfumato.metrics.learners.radial_kernels import BLOCK_ROWS, FloatArray, RadialKernel, blocks
+from sfumato.papers.two_stage.learners.radial_kernels import BLOCK_ROWS, FloatArray, RadialKernel, blocks
 
 Landmarks = Literal["uniform", "leverage"]
 FOLDS = 5

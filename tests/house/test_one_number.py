@@ -10,10 +10,10 @@ from sfumato import AIM
 from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.evaluate.compare.run import read_comparison_input
 from sfumato.evaluate.quality.questions import PublicFacts, misplaced
-from sfumato.evaluate.quality.run import EvaluationInput
 from sfumato.metrics import binning
 from sfumato.metrics.association import STRONG
 from sfumato.metrics.catalogue import CATALOGUE, metric
+from sfumato.metrics.evaluation_input import open_evaluation_input
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.report.release_page.relations import strongest_associations
 from sfumato.table.rows import stream_column_arrays
@@ -57,8 +57,8 @@ def comparison(release, table):
 
 def by_quality(release, table) -> dict[str, float]:
     """Return what quality counts, before noise."""
-    subject = EvaluationInput.of(release)
-    public = PublicFacts.of(subject.rows, subject.schema)
+    subject = open_evaluation_input(release)
+    public = PublicFacts.of(subject.rows, release.schema)
     counted, rows = public.released.empty_counts(), 0
     for values in stream_column_arrays(table, public.names):
         rows += len(values[public.names[0]])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.argument_errors import checked_arguments
 from sfumato.bundle.layout import statement_files
 from sfumato.bundle.quality_statement import combined_guarantee, events_of, statement_note
-from sfumato.bundle.read import open_bundle
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
@@ -20,6 +19,7 @@ from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count
 from sfumato.evaluate.quality.result import Quality
 from sfumato.metrics.bounded_scores import GRAIN, BoundedScores
+from sfumato.metrics.evaluation_input import EvaluationInput, open_evaluation_input
 from sfumato.metrics.noisy_ratio import LEVEL
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.privacy.accounting.accountant import basic_composition
@@ -42,43 +42,11 @@ TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationInput:
-    """The release that is measured."""
-
-    schema: Schema
-    rows: pa.Table
-    created_at: str
-    promise: tuple[Guarantee, tuple[Event, ...]] | None = None
-    """Its guarantee, and the events that it was computed from; None for rows that are no release."""
-    seal: str = ""
-    """Of its release.json; empty where it was not saved."""
-    earlier: tuple[Event, ...] = ()
-    """Events of the statements that lie in its folder already."""
-
-    @classmethod
-    def of(cls, released: Release | str | Path) -> EvaluationInput:
-        """Return the rows of a release or of a bundle, the first copy where there are several."""
-        if isinstance(released, Release):
-            if released.method.makes != "rows":
-                raise BundleError(f"{released.method.name} makes no rows", next_step="give a release of synthetic rows")
-            promise = released.guarantee, released.events
-            return cls(released.schema, next(iter(released.tables.values())), released.created_at, promise)
-        opened = open_bundle(released)
-        said, rows = opened.document, opened.rows
-        promise, earlier = (said.guarantee, said.events), events_of(statement_files(released))
-        return cls(opened.schema, rows, said.created_at, promise, said.seal, earlier)
-
-    @property
-    def note(self) -> str:
-        """What the ledger is told."""
-        return statement_note(self.created_at)
-
-
-@dataclass(frozen=True, eq=False)
 class Prepared:
     """Everything that is known before a private row is read, and what it will cost."""
 
     subject: EvaluationInput
+    schema: Schema
     public: PublicFacts
     answers: BoundedScores | None
     questions: Questions
@@ -87,12 +55,14 @@ class Prepared:
     @property
     def events(self) -> tuple[Event, ...]:
         """What is recorded."""
-        return (self.questions.event(self.randomness.mode, self.subject.note),)
+        return (self.questions.event(self.randomness.mode, statement_note(self.subject.created_at)),)
 
     def promised(self, recorded: bool) -> Guarantee:
         """Return what the release and the statement promise together; refuses what would protect nobody."""
-        subject = self.subject
-        return combined_guarantee(self.events, self.questions.schema, subject.promise, subject.earlier, recorded)
+        of, folder = self.subject, self.subject.folder
+        released = None if of.guarantee is None else (of.guarantee, of.events)
+        earlier = () if folder is None else events_of(statement_files(folder))
+        return combined_guarantee(self.events, self.schema, released, earlier, recorded)
 
 
 def prepare_questions(
@@ -104,22 +74,25 @@ def prepare_questions(
 ) -> Prepared:
     """Cut, count and learn from the released rows, and plan what is asked: no private row, no cost."""
     cost, randomness = Fraction(to_positive_fraction(epsilon)), Randomness.of(check_seed(seed))
-    subject = released if isinstance(released, EvaluationInput) else EvaluationInput.of(released)
-    subject.schema.require_confirmed()
-    public = PublicFacts.of(subject.rows, subject.schema, target, correlations)
-    questions = Questions(subject.schema, public.target, cost, public.relations.names if public.relations else ())
-    made = Prepared(subject, public, _fitted_model(subject, public), questions, randomness)
+    subject = released if isinstance(released, EvaluationInput) else open_evaluation_input(released)
+    schema = subject.require_rows().schema
+    if schema is None:
+        raise BundleError(f"{str(released)!r} is not a bundle", next_step="give a release, or the folder of its bundle")
+    schema.require_confirmed()
+    public = PublicFacts.of(subject.rows, schema, target, correlations)
+    questions = Questions(schema, public.target, cost, public.relations.names if public.relations else ())
+    made = Prepared(subject, schema, public, _fitted_model(subject.rows, public), questions, randomness)
     made.promised(recorded=False)
     require_samplable((part.scale for part in questions.parts), seed is not None)
     return made
 
 
-def _fitted_model(subject: EvaluationInput, public: PublicFacts) -> BoundedScores | None:
+def _fitted_model(rows: pa.Table, public: PublicFacts) -> BoundedScores | None:
     if public.target is None:
         return None
     report_progress("learning from the released rows")
-    values = read_rows_view(subject.rows, subject.schema, public.names).by_name()
-    return BoundedScores.learnt(subject.schema, public.names, public.target.name, values)
+    values = read_rows_view(rows, public.schema, public.names).by_name()
+    return BoundedScores.learnt(public.schema, public.names, public.target.name, values)
 
 
 @checked_arguments
@@ -143,13 +116,13 @@ def quality(
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
     book, made = open_ledger(ledger), prepare_questions(released, epsilon, target, seed, correlations)
-    private = table if isinstance(table, Table) else read(table, made.subject.schema)
+    private = table if isinstance(table, Table) else read(table, made.schema)
     return measure(made, private, book)
 
 
 def measure(made: Prepared, table: Table, book: Ledger | None) -> Quality:
     """Check the budget and the table, record the cost, then count and draw noise."""
-    require_same_facts(table.schema, made.subject.schema)
+    require_same_facts(table.schema, made.schema)
     table.schema.require_confirmed()
     if book is not None:
         book.check(table.schema.name, made.events)
@@ -168,7 +141,7 @@ def _drawn(made: Prepared, table: Table, book: Ledger | None, entries: tuple[Ent
     report_progress("reading the noisy numbers")
     return Quality(
         table=table.schema.name,
-        release=made.subject.seal,
+        release="" if made.subject.document is None else made.subject.document.seal,
         measures=metrics_of(made.questions, made.public, noisy),
         guarantee=made.promised(recorded=book is not None),
         events=made.events,

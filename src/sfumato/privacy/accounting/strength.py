@@ -174,19 +174,19 @@ def _rounded_up(value: Fraction, places: int) -> str:
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
     """Return what a custodian must be told about these numbers; empty for promises that need no warning."""
-    found: list[str] = []
+    texts: list[str] = []
     if epsilon >= WARN_EPSILON:
-        found.append(
+        texts.append(
             f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
             f"{most_certainty_text(epsilon, delta)} "
             f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
-        found.append(
+        texts.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
             f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def is_refused(epsilon: Fraction, delta: Fraction) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -129,6 +129,36 @@ def _typed(value: Any, kind: str) -> Any:
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return day(value, ISO) if kind == "date" and isinstance(value, str) else value
+
+
+def stated_dialect(delimiter: Any, encoding: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """Return how a file is written, without what holds for every plain file."""
+    plain = str(encoding).lower().replace("-", "") in ("utf8", "none")
+    facts = {"delimiter": None if delimiter == "," else delimiter, "encoding": None if plain else encoding}
+    return {key: fact for key, fact in (facts | {"missing": list(missing)}).items() if fact}
+
+
+def set_number_marks(form: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
+    """Take the marks of decimals and thousands, which belong to the file as a whole."""
+    decimal, group = form.get("decimalChar"), form.get("groupChar")
+    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
+        if mark and table.source.setdefault(key, mark) != mark:
+            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    column.facts["grouped"] = True if group else None
+
+
+def set_bounds(limits: Mapping[str, Any], column: MetadataColumn, names: Sequence[tuple[str, ...]]) -> None:
+    """Take both ends of a range; ``names`` are the properties of each end, the last of which excludes it."""
+    form = column.facts.get("date_format")
+    for end, step, (*closed, opened) in zip(("low", "high"), (1, -1), names, strict=True):
+        value = next((limits[key] for key in closed if limits.get(key) is not None), None)
+        over = limits.get(opened)
+        if value is None and over is not None:
+            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
+            if column.type != "whole":
+                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
+        if value is not None:
+            setattr(column, end, day(value, form) if column.type == "date" else number(value))
 
 
 def day(text: Any, form: str | None) -> Any:

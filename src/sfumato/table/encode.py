@@ -45,13 +45,13 @@ def is_text_type(kind: pa.DataType) -> bool:
 
 
 class ColumnEncoder:
-    """Encodes Arrow arrays of one column; tells how many values lie outside the public domain."""
+    """Encodes Arrow arrays of one column and counts the values outside the public domain."""
 
     def __init__(self, column: Column, outside: int) -> None:
         self.column = column
         self.bad = outside
         self.missing = column.present_size if column.missing else outside
-        self.outside = self.missing if column.forgives else outside
+        self.outside = self.missing if column.unreadable_is_missing else outside
         self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
         self._steps, self._loops = 0, loops_for(0)
         self._lookup = self._whole_lookup()

@@ -94,7 +94,9 @@ def test_rounder_bounds_by_one_click(opened):
     remedy.act()
     assert table.table_view(opened).schema["age"].bounds == (0, 120)
     assert table.remedies(opened) == []
-    assert "bounds" in table.table_view(opened).schema["age"].taught, "the program computed them from the rows"
+    assert "bounds" in table.table_view(opened).schema["age"].data_derived_facts, (
+        "the program computed them from the rows"
+    )
 
 
 def test_marks_for_missing_values_by_one_click(project, tmp_path):

@@ -115,7 +115,7 @@ def private_table(table: Any, schema: Schema | str | Path | None, own: Schema | 
     if isinstance(table, Table):
         return table
     if isinstance(table, Release):
-        raise TableError("a release stands where the table belongs", next_step=f"write {how}")
+        raise TableError("arguments swapped: expected a table, found a release", next_step=f"write {how}")
     facts = schema if schema is not None else own
     if facts is None:
         raise SchemaError(

@@ -113,13 +113,13 @@ class Column:
 
     @property
     def taught(self) -> tuple[str, ...]:
-        """Facts that the rows taught, accepted or not, and for which nobody named a source."""
+        """Facts taken from the rows, accepted or not, without a named source."""
         marked = (*self.from_rows, *(() if self.source else unchanged(self._facts, self.drafted)))
         return tuple(fact for fact in self._facts if fact in marked)
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Facts that the file tells of its own columns, accepted or not, and for which nobody named a source."""
+        """Facts taken from the file's own description of its columns, accepted or not, without a named source."""
         marked = (*self.from_file, *(() if self.source else unchanged(self._facts, self.drafted, "file")))
         return tuple(fact for fact in self._facts if fact in marked)
 
@@ -221,7 +221,7 @@ class Column:
 
     @cached_property
     def labels(self) -> tuple[Scalar | None, ...]:
-        """What each code is called in a released table; ``None`` is the missing level."""
+        """The label of each code in a released table; ``None`` is the missing level."""
         present: tuple[Scalar, ...] = self._bin_labels() if self.is_ordered else self.levels
         return (*present, None) if self.missing else present
 

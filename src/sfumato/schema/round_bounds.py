@@ -22,7 +22,7 @@ MOST_VALUES = 5
 
 
 def describe_drafted_fact(column: Column, fact: str) -> str:
-    """Return one drafted fact in words, with what could stand in its place.
+    """Describe one drafted fact and suggest a rounder one.
 
     >>> describe_drafted_fact(Column("age", "integer", bounds=(18, 90)), "bounds")
     'bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120'

@@ -45,7 +45,7 @@ def is_text_type(kind: pa.DataType) -> bool:
 
 
 class ColumnEncoder:
-    """Encodes Arrow arrays of one column; tells how many values lie outside the public domain."""
+    """Encodes Arrow arrays of one column and counts the values outside the public domain."""
 
     def __init__(self, column: Column, outside: int) -> None:
         self.column = column

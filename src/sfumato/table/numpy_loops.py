@@ -18,7 +18,7 @@ FEW_BINS = 12
 
 
 def loops_for(steps: int) -> Any:
-    """Return the loops for a caller that has so many steps behind and before it.
+    """Return the loops for so many steps: NumPy's for few, compiled ones for many.
 
     >>> loops_for(1000).count_code.__module__
     'sfumato.table.numpy_loops'

@@ -22,7 +22,7 @@ LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 
 @dataclass
 class MetadataColumn:
-    """One column as a file tells it."""
+    """One column as a metadata file describes it."""
 
     name: Any
     type: Type
@@ -44,7 +44,7 @@ class MetadataColumn:
 
 @dataclass
 class MetadataTable:
-    """One table as a file tells it."""
+    """One table as a metadata file describes it."""
 
     name: Any
     columns: list[MetadataColumn]
@@ -58,7 +58,7 @@ class MetadataTable:
 
 @dataclass(frozen=True)
 class ImportedColumn:
-    """What became of one column: a column, or the reason why there is none; or what is wrong with it."""
+    """The result of importing one column: a column, the reason why it is left out, or its problems."""
 
     column: Column | None = None
     left_out: str | None = None
@@ -66,7 +66,7 @@ class ImportedColumn:
 
 
 def to_column(metadata: MetadataColumn) -> ImportedColumn:
-    """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
+    """Return the column that a file describes; its facts are marked as the file's, not yet confirmed by a person."""
     kind = metadata.kind if isinstance(metadata.kind, str) and metadata.kind in KINDS else _kind(metadata)
     if kind is None or _lacks_facts(metadata, kind):
         return ImportedColumn(left_out=_why(metadata))
@@ -132,7 +132,7 @@ def _typed(value: Any, kind: str) -> Any:
 
 
 def stated_dialect(delimiter: Any, encoding: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
-    """Return how a file is written, without what holds for every plain file."""
+    """Return the dialect that a file states, without what is plain anyway."""
     plain = str(encoding).lower().replace("-", "") in ("utf8", "none")
     facts = {"delimiter": None if delimiter == "," else delimiter, "encoding": None if plain else encoding}
     return {key: fact for key, fact in (facts | {"missing": list(missing)}).items() if fact}
@@ -170,7 +170,7 @@ def day(text: Any, form: str | None) -> Any:
 
 
 def number(text: Any) -> Any:
-    """Return a number that a text names, or what was given."""
+    """Return the number that a text names, or the value itself."""
     if not isinstance(text, str):
         return text
     try:

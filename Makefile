@@ -24,7 +24,7 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m "not thorough"
 
-# Exhaustive sweeps, long audits and full fuzz, which 'make test' leaves out: whole neighbourhoods of what it samples.
+# Exhaustive sweeps, long audits and full fuzz, which 'make test' leaves out (tests/thorough.txt).
 thorough: setup
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup -q -m thorough tests
 

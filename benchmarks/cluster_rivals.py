@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from measuring import machine, print_table, save
 
-from sfumato.evaluate.utility.clusters import ari, kmeans, nearest_centroid, standardise
+from sfumato.metrics.clusters import ari, kmeans, nearest_centroid, standardise
 
 ROUNDS = 5
 PACKINGS = 200

@@ -26,12 +26,12 @@ import numpy as np
 import pandas as pd
 
 import sfumato
-from sfumato.evaluate.compare.distances import marginal_tvds, moment_errors
 from sfumato.evaluate.compare.run import read_comparison_input
+from sfumato.metrics.distances import marginal_tvds, moment_errors
 from sfumato.schema import Schema
 
 EPSILONS = (0.3, 1.0, 3.0)
-MEASURES = ("tvd_1", "tvd_2", "mean_error", "mean_error_range")
+MEASURES = ("tvd_1_q16", "tvd_2_q16", "mean_error_sd", "mean_error_range")
 SAMPLE_SEED = 0
 
 
@@ -94,22 +94,21 @@ def measured(name: str, epsilon: float, seed: int) -> Measured:
     frame, schema = drafted(name)
     table = sfumato.read(frame, schema)
     made = sfumato.release(table, sfumato.AIM(epsilon=epsilon), ledger=False, seed=seed)
-    both = read_comparison_input(made, table, None, None, seed)
-    sides = both.layout, both.true, both.made
-    singles = tuple((place,) for place in range(len(both.layout.cells)))
-    found = {"tvd_1": singles, "tvd_2": both.layout.pairs}
-    kept = {name: float(marginal_tvds(*sides, sets)[0].mean()) for name, sets in found.items()}
+    both = read_comparison_input(made, table, None, None)
+    sides = both.layout, both.true, both.synthetic
+    sets = {"tvd_1_q16": both.layout.singles, "tvd_2_q16": both.layout.pairs}
+    kept = {name: float(marginal_tvds(*sides, each).mean()) for name, each in sets.items()}
     numbers = moment_errors(*sides)
     if not numbers:
         return kept
     ranges = [_of_range(both, place) for place in both.layout.numbers]
-    return kept | {"mean_error": numbers["mean_error"], "mean_error_range": float(np.mean(ranges))}
+    return kept | {"mean_error_sd": numbers["mean_error_sd"], "mean_error_range": float(np.mean(ranges))}
 
 
 def _of_range(both: Any, place: int) -> float:
     """Return the error of a mean as a share of the public range."""
     low, high = both.layout.columns[place].numeric_bounds
-    true, made = (side.points[:, place][~np.isnan(side.points[:, place])] for side in (both.true, both.made))
+    true, made = (side.points[:, place][~np.isnan(side.points[:, place])] for side in (both.true, both.synthetic))
     return abs(made.mean() - true.mean()) / (high - low) if len(made) else 0.0
 
 

@@ -44,7 +44,7 @@ def holdout_error(predict: Any) -> float:
 
 
 def ours(rows: int, lambdas: int, method: str) -> dict[str, Any]:
-    from sfumato.metrics.learners.regressors import fit_regressor
+    from sfumato.papers.two_stage.learners.regressors import fit_regressor
 
     inputs, targets = simulated(rows, SEED)
     grid, start, cpu = np.geomspace(1e-6, 1e-2, lambdas), time.perf_counter(), time.process_time()
@@ -61,8 +61,8 @@ def theirs(rows: int, lambdas: int, timed: int, near: float) -> dict[str, Any]:
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV, KFold
 
-    from sfumato.metrics.learners.radial_kernels import RadialKernel
-    from sfumato.metrics.learners.ridge_solvers import InputRange
+    from sfumato.papers.two_stage.learners.radial_kernels import RadialKernel
+    from sfumato.papers.two_stage.learners.ridge_solvers import InputRange
 
     inputs, targets = simulated(rows, SEED)
     box, kernel = InputRange.of(inputs), RadialKernel("wendland", 1.0, 3)
@@ -121,8 +121,8 @@ def matching(rows: int) -> dict[str, Any]:
 
 
 def whole(rows: int) -> dict[str, Any]:
-    from sfumato.metrics.learners.regressors import fit_regressor
     from sfumato.papers.two_stage import blend_rows, synthesise_inputs
+    from sfumato.papers.two_stage.learners.regressors import fit_regressor
 
     inputs, targets = simulated(rows, SEED)
     rng, marks = np.random.default_rng(1), [time.perf_counter()]

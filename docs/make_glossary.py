@@ -1,4 +1,7 @@
-"""Write docs/glossary.md from the glossary of the reports: ``.venv/bin/python docs/make_glossary.py``."""
+"""Write docs/glossary.md from the glossary of the reports: ``.venv/bin/python docs/make_glossary.py``.
+
+What follows from the heading ``IN_CODE`` on is written by hand and stays.
+"""
 
 from __future__ import annotations
 
@@ -6,5 +9,9 @@ from pathlib import Path
 
 from sfumato.report.texts.glossary import as_markdown
 
+PAGE = Path(__file__).parent / "glossary.md"
+IN_CODE = "\n## Words in the code\n"
+
 if __name__ == "__main__":
-    (Path(__file__).parent / "glossary.md").write_text(as_markdown(), encoding="utf-8")
+    _, heading, by_hand = PAGE.read_text(encoding="utf-8").partition(IN_CODE)
+    PAGE.write_text(as_markdown() + heading + by_hand, encoding="utf-8")

@@ -11,15 +11,9 @@ import numpy as np
 from drawn import alone
 
 from sfumato.example import households
+from sfumato.papers.reaedp.published import published_pair
 from sfumato.report.charts.marks import Axis, LineMark, Lines
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import (
-    LikelihoodRatio,
-    ShadowModelAttack,
-    dp_ceiling,
-    optimal_accuracy,
-    published_pair,
-)
+from sfumato.risk.attacks import FreshReferenceLinkage, LikelihoodRatio, ShadowModelAttack, dp_ceiling, optimal_accuracy
 
 NAME = "attacks-epsilon.svg"
 WORDS = "Share of right guesses against epsilon: ceiling, best attack, and three measured attacks"

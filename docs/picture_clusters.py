@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from drawn import Panel, alone, write
 
-from sfumato.evaluate.utility.clusters import transfer_ari
 from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
+from sfumato.metrics.clusters import transfer_ari
 from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,

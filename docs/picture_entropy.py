@@ -7,7 +7,8 @@ import sys
 import numpy as np
 from drawn import Panel, alone, write
 
-from sfumato.entropy import advise, published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import advise, sensitivity
+from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
 from sfumato.report.charts.marks import Axis, LineMark, Lines, RuleMark
 
 SENSITIVITY, WAYS = "entropy-sensitivity.svg", "entropy-ways.svg"

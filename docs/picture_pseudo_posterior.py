@@ -11,7 +11,7 @@ import sys
 import numpy as np
 from drawn import alone
 
-from sfumato.evaluate.utility.ecdf import ecdf_max
+from sfumato.evaluate.column_copies import ecdf_max
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
 from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics

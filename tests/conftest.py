@@ -15,7 +15,7 @@ from hypothesis import settings
 from sfumato import Schema
 from sfumato.example import codebook, households
 from siege.servers import postgres
-from slow_list import is_slow, listed
+from slow_list import THOROUGH, is_listed, is_slow, listed
 
 HERE = Path(__file__).parent
 os.environ.setdefault("SFUMATO_RERUNS", "0")  # what the command line does for a report takes seconds
@@ -25,11 +25,13 @@ settings.load_profile("sfumato")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what was measured to be slow."""
-    names = listed()
+    """Mark what was measured to be slow, and what is left to ``make thorough``."""
+    slow, thorough = listed(), listed(THOROUGH)
     for item in items:
-        if is_slow(item.nodeid, names):
+        if is_slow(item.nodeid, slow):
             item.add_marker("slow")
+        if is_listed(item.nodeid, thorough):
+            item.add_marker("thorough")
 
 
 def together() -> dict[str, str]:

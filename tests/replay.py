@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 import sfumato
 from sfumato.arrays import as_counts
+from sfumato.privacy.accounting.composition import gaussian_mu_of_parts, selections_rho, split_selections
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts, selections_rho, split_choices
 from sfumato.privacy.noise.noise_recorder import recording
 from sfumato.privacy.randomness import Randomness
 
@@ -50,9 +50,9 @@ FINGERPRINT = re.compile("[0-9a-f]{12}")
 """What differs wherever anything else does."""
 PURE = ("discrete-laplace", "laplace")
 SEALED = {
-    "sfumato.mechanisms.plausible_deniability.method:attempt": "seeds, candidates and their tests",
-    "sfumato.mechanisms.pseudo_posterior.grid_sampler:GridLaw.draw": "a draw from the clipped posterior",
-    "sfumato.dp_schema.run:Counter.texts": "texts above a threshold",
+    "sfumato.mechanisms.plausible_deniability.method:attempt_rows": "seeds, candidates and their tests",
+    "sfumato.mechanisms.pseudo_posterior.grid_sampler:GridDistribution.draw": "a draw from the clipped posterior",
+    "sfumato.dp_schema.run:NoisyCounter.texts": "texts above a threshold",
 }
 """Where a step stands whose answers are not on the tape, and what it draws."""
 
@@ -118,7 +118,7 @@ class Loss:
             if event.kind in PURE:
                 allowed.pure += sum(part.sensitivity / part.scale for part in event.parts)
             elif "gaussian" in event.kind and event.parts:
-                noisy, chosen = split_choices(event.parts)
+                noisy, chosen = split_selections(event.parts)
                 allowed.squares += gaussian_mu_of_parts(noisy) ** 2
                 allowed.rho += selections_rho(chosen)
         return allowed

@@ -1,4 +1,7 @@
-"""Which tests are slow, by measurement: ``tests/slow.txt`` lists them and ``make quick`` leaves them out.
+"""Which tests are slow, by measurement, and which are thorough, by judgement.
+
+``tests/slow.txt`` lists the slow ones, which ``make quick`` leaves out; ``tests/thorough.txt`` lists exhaustive sweeps,
+long audits and long pages, which ``make test`` leaves out and ``make thorough`` runs.
 
 ``make slow-list`` measures anew: CPU seconds of the process and of everything that it started, so that a busy machine
 does not count. What seems slow is measured a second time, in another order, and the smaller number counts: whoever
@@ -23,6 +26,7 @@ import pytest
 
 HERE = Path(__file__).parent
 LIST = HERE / "slow.txt"
+THOROUGH = HERE / "thorough.txt"
 LOG_VARIABLE = "SFUMATO_CPU_LOG"
 LIMIT = 0.5
 """CPU seconds from which a test is slow."""
@@ -47,9 +51,10 @@ SHARED_BY_PARAMETER = {"tests/conformance": "plausible-deniability"}
 """The same for tests of one parameter: the cost of many records takes seconds, and is computed once."""
 
 
-def listed() -> frozenset[str]:
-    """Return the node ids in the list."""
-    lines = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
+def listed(path: Path | None = None) -> frozenset[str]:
+    """Return the node ids in a list; the list of slow tests by default."""
+    path = path or LIST
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
@@ -58,18 +63,27 @@ def plain(node: str) -> str:
     return node.split("[", 1)[0]
 
 
-def is_slow(node: str, names: frozenset[str]) -> bool:
-    """Whether a test is on the list: itself, by its name without parameters, by its file or by a folder.
+def is_listed(node: str, names: frozenset[str]) -> bool:
+    """Whether a test is on a list: itself, by its name without parameters, by its file or by a folder.
 
-    >>> is_slow("tests/a/test_b.py::test_c[1]", frozenset({"tests/a/test_b.py::test_c"}))
+    >>> is_listed("tests/a/test_b.py::test_c[1]", frozenset({"tests/a/test_b.py::test_c"}))
     True
     """
-    whole = plain(node)
-    parts = whole.split("::")[0].split("/")
-    above = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+    return bool(names & {node, plain(node), *_places(node)})
+
+
+def is_slow(node: str, names: frozenset[str]) -> bool:
+    """Whether a test is on the list of slow ones, or shares something costly."""
+    above = _places(node)
     if any(place in above and word in node for place, word in SHARED_BY_PARAMETER.items()):
         return True
-    return bool(names & {node, whole, *above} or SHARED & above)
+    return is_listed(node, names) or bool(SHARED & above)
+
+
+def _places(node: str) -> set[str]:
+    """Return the file of a test and every folder above it."""
+    parts = plain(node).split("::")[0].split("/")
+    return {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
 
 
 @pytest.hookimpl(wrapper=True)

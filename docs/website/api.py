@@ -101,6 +101,7 @@ GROUPS = (
         (
             "sfumato.risk",
             "sfumato.risk.homogeneity",
+            "sfumato.risk.attacks.likelihood_ratio",
             "sfumato.risk.attacks.membership",
             "sfumato.risk.attacks.linkage",
             "sfumato.risk.attacks.attribute_inference",

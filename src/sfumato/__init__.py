@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from sfumato.evaluate.quality.run import quality as quality
     from sfumato.evaluate.uncertainty.run import uncertainty as uncertainty
     from sfumato.mechanisms.cluster_geometry import ClusterGeometry as ClusterGeometry
-    from sfumato.mechanisms.counts import Contingency as Contingency
-    from sfumato.mechanisms.counts import Histogram as Histogram
-    from sfumato.mechanisms.entropy import EntropyRelease as EntropyRelease
-    from sfumato.mechanisms.graphical import AIM as AIM
-    from sfumato.mechanisms.graphical import MST as MST
-    from sfumato.mechanisms.graphical import FittedModel as FittedModel
-    from sfumato.mechanisms.grid import Grid as Grid
-    from sfumato.mechanisms.marginals import Marginals as Marginals
+    from sfumato.mechanisms.counts.contingency import Contingency as Contingency
+    from sfumato.mechanisms.counts.histogram import Histogram as Histogram
+    from sfumato.mechanisms.entropy.method import EntropyRelease as EntropyRelease
+    from sfumato.mechanisms.graphical.aim import AIM as AIM
+    from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel as FittedModel
+    from sfumato.mechanisms.graphical.mst import MST as MST
+    from sfumato.mechanisms.grid.method import Grid as Grid
+    from sfumato.mechanisms.marginals.method import Marginals as Marginals
     from sfumato.mechanisms.mean_curve import MeanCurve as MeanCurve
     from sfumato.mechanisms.plausible_deniability import PlausibleDeniability as PlausibleDeniability
-    from sfumato.mechanisms.pseudo_posterior import PseudoPosterior as PseudoPosterior
+    from sfumato.mechanisms.pseudo_posterior.method import PseudoPosterior as PseudoPosterior
     from sfumato.mechanisms.two_stage import TwoStage as TwoStage
     from sfumato.privacy.accounting.event import Event as Event
     from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
@@ -76,7 +76,6 @@ _PUBLIC_NAMES = {
     "uncertainty": "sfumato.evaluate.uncertainty.run",
 }
 _MODULES = ("errors", "entropy", "risk")
-
 __all__ = [*sorted(_PUBLIC_NAMES), *_MODULES, "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 

@@ -49,8 +49,8 @@ def checked_parameters(cls: C) -> C:
 
     It stands above ``@dataclass`` of every method, so that AIM(eps=1) says what is meant.
     """
-    made: Any = cls
-    make: Callable[..., None] = made.__init__
+    checked: Any = cls
+    make: Callable[..., None] = checked.__init__
     own = inspect.signature(make)
     signature = own.replace(parameters=list(own.parameters.values())[1:])
 
@@ -59,7 +59,7 @@ def checked_parameters(cls: C) -> C:
         require_valid_call(cls.__name__, "parameter", signature, args, kwargs)
         make(self, *args, **kwargs)
 
-    made.__init__ = answered
+    checked.__init__ = answered
     return cls
 
 
@@ -84,16 +84,16 @@ def _problems(
     placed = [key for key, each in known.items() if each.kind is Kind.POSITIONAL_OR_KEYWORD]
     meant = {key: _nearest(key, known) for key in kwargs if key not in known}
     if len(args) > len(placed):
-        told = f"at most {len(placed)}" if placed else "no"
-        yield f"{name} takes {told} {noun}s without a name, {len(args)} were given; write name=value"
+        most = f"at most {len(placed)}" if placed else "no"
+        yield f"{name} takes {most} {noun}s without a name, {len(args)} were given; write name=value"
     yield from (
         f"{name} was given {key} twice, without and with its name" for key in placed[: len(args)] if key in kwargs
     )
     for key, near in meant.items():
         yield f"{name} has no {noun} {key!r}; {f'did you mean {near}?' if near else _elsewhere(key, known)}"
-    given = {*placed[: len(args)], *kwargs, *meant.values()}
+    named = {*placed[: len(args)], *kwargs, *meant.values()}
     missing = [key for key, each in known.items() if each.default is Kind.empty and each.kind in NAMED]
-    yield from (f"{name} needs {key}" for key in missing if key not in given)
+    yield from (f"{name} needs {key}" for key in missing if key not in named)
 
 
 def _elsewhere(key: str, known: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""NumPy array types for annotations, and the check that an array holds integer counts."""
+"""NumPy array types for annotations, the check that an array holds integer counts, and their projection."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.errors import PlanError
 
 FloatArray = NDArray[np.float64]
-
 IntArray = NDArray[np.int64]
-
 Counts = NDArray[np.int64]
-
 """Whole numbers that count records."""
-
 BoolArray = NDArray[np.bool_]
-
 LARGEST = int(np.iinfo(np.int64).max)
-
 LARGEST_INVERTED_SCALE = 1 << 50
-
 """Up to here noise stays within 64 bits but for a probability below exp(-8000); beyond it OpenDP draws."""
 
 
@@ -35,3 +28,16 @@ def as_counts(counts: ArrayLike) -> Counts:
             next_step="round each record to whole steps of a public size first, and sum those",
         )
     return array.astype(np.int64, copy=False)
+
+
+def project_counts(counts: NDArray[np.int64] | FloatArray, total: float) -> FloatArray:
+    """Return the nearest (least squares) non-negative table with the given total.
+
+    >>> project_counts(np.array([3.0, -1.0]), 2.0).tolist()
+    [2.0, 0.0]
+    """
+    flat = np.asarray(counts, dtype=float).ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
+    last = int(np.flatnonzero(descending - excess > 0)[-1]) if np.any(descending - excess > 0) else 0
+    return np.maximum(flat - excess[last], 0.0).reshape(np.shape(counts))

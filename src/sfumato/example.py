@@ -22,7 +22,6 @@ REGIONS = ("north", "east", "south", "west", "islands")
 EDUCATION = ("none", "primary", "secondary", "vocational", "degree", "doctorate")
 STATUS = ("employed", "self-employed", "unemployed", "student", "retired", "home")
 WORKING = ("employed", "self-employed")
-
 CODEBOOK = """\
 # The public code book of the example survey: what anyone may know before the first answer was given.
 [table]

@@ -1,12 +1,16 @@
-"""Format numbers, percentages, counts and lists of names for sentences and tables."""
+"""Format numbers, percentages, counts and lists of names for sentences and tables.
+
+Bounds are rounded in one direction by :func:`sfumato.privacy.exact.at_most` and ``at_least``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 MOST_NAMED = 14
 """Names in one sentence; a page lists the others elsewhere."""
 VOWELS = "aeiou"
+LARGEST_PLAIN = 1e15
 
 
 def format_number(number: float) -> str:
@@ -18,23 +22,41 @@ def format_number(number: float) -> str:
     return f"{number:,.0f}" if float(number).is_integer() or abs(number) >= 1000 else f"{number:.3g}"
 
 
-def short_number(number: float) -> str:
-    """Return a number with two digits that matter, and never as a power of ten.
+def format_significant(value: float, digits: int) -> str:
+    """Return a number with so many digits that matter, and never as a power of ten that people must undo.
+
+    >>> format_significant(0.0123456, 3), format_significant(107153.2, 5), format_significant(15812.0, 3)
+    ('0.0123', '107,153', '15,812')
+    """
+    return f"{value:,.0f}" if 10 ** min(digits, 4) <= abs(value) < LARGEST_PLAIN else f"{value:.{digits}g}"
+
+
+def short_number(number: float, digits: int = 2) -> str:
+    """Return a number with a few digits that matter, and never as a power of ten.
 
     >>> short_number(0.01234), short_number(123.4), short_number(0.00000123), short_number(0.0), short_number(99.6)
     ('0.012', '120', '0.0000012', '0', '100')
     """
-    rounded = float(f"{number:.2g}")
+    rounded = float(f"{number:.{digits}g}")
     return f"{rounded:,.9f}".rstrip("0").rstrip(".")
 
 
-def percent(share: float) -> str:
-    """Return a share in per cent with two digits that matter.
+def percent(share: float, digits: int = 2) -> str:
+    """Return a share in per cent with a few digits that matter.
 
-    >>> percent(0.0123), percent(1.0), percent(0.0000002)
-    ('1.2 %', '100 %', '0.00002 %')
+    >>> percent(0.0123), percent(1.0), percent(0.0000002), percent(0.30738, 3)
+    ('1.2 %', '100 %', '0.00002 %', '30.7 %')
     """
-    return f"{short_number(100 * share)} %"
+    return f"{short_number(100 * share, digits)} %"
+
+
+def percent_fixed(share: float, decimals: int = 1) -> str:
+    """Return a share in per cent with so many decimals, as the lines of a table have them.
+
+    >>> percent_fixed(0.5), percent_fixed(0.0349, 0)
+    ('50.0 %', '3 %')
+    """
+    return f"{100 * share:.{decimals}f} %"
 
 
 def counted(number: int, word: str) -> str:
@@ -56,12 +78,22 @@ def capitalize_first(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def list_names(names: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Return names as a sentence has them, and of many the first ones.
+def join_names(names: Iterable[str]) -> str:
+    """Return names as a sentence has them.
 
-    >>> list_names(["a"]), list_names(["a", "b", "c"]), list_names(["a", "b", "c", "d"], most=2)
-    ('a', 'a, b and c', 'a, b and 2 more')
+    >>> join_names(["bounds", "values", "missing"])
+    'bounds, values and missing'
     """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {format_number(len(names) - most)} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    listed = list(names)
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def list_names(names: Sequence[str], most: int = MOST_NAMED, what: str = "") -> str:
+    """Return names as a sentence has them, and of many the first ones and the number of the others.
+
+    >>> list_names(["a"]), list_names(["a", "b", "c"], most=2), list_names(["a", "b", "c", "d"], 2, "columns")
+    ('a', 'a, b and c', 'a, b and 2 more columns')
+    """
+    if len(names) <= most + 1:
+        return join_names(names)
+    return f"{', '.join(names[:most])} and {format_number(len(names) - most)} more {what}".rstrip()

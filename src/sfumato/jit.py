@@ -17,7 +17,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     2
     """
     if function is None:
-        return lambda given: jit(given, **options)
+        return lambda wrapped: jit(wrapped, **options)
     try:
         return nb.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # numba found no place for its cache

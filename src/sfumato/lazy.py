@@ -14,7 +14,6 @@ HOOKS: dict[str, str] = {
     "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
-    "PseudoPosterior.require_sampler": "sfumato.papers.range_restriction.families.nuts:require_numpyro",
     "bundle.pages": "sfumato.report.bundle_pages:render_pages",
     "bundle.custodian_copy": "sfumato.report.custodian_copy:write_custodian_copy",
     "bundle.expected_errors": "sfumato.evaluate.uncertainty.main_numbers:expected_errors",

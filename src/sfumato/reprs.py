@@ -13,7 +13,6 @@ KEPT = ("model_dump", "model_dump_json")
 """Names that come from a library below and are of use."""
 MOST_LINES = 40
 """Lines of a table in a notebook."""
-LARGEST_PLAIN = 1e15
 LEFT = ' style="text-align:left"'
 
 
@@ -39,20 +38,6 @@ class ReprMixin:
 
     def __dir__(self) -> list[str]:
         return own_public_names(self)
-
-
-def format_significant(value: float, digits: int) -> str:
-    """Return a number with so many digits that matter, and never as a power of ten that people must undo.
-
-    >>> (
-    ...     format_significant(0.0123456, 3),
-    ...     format_significant(107153.2, 5),
-    ...     format_significant(15812.0, 3),
-    ...     format_significant(18073.4, 5),
-    ... )
-    ('0.0123', '107,153', '15,812', '18,073')
-    """
-    return f"{value:,.0f}" if 10 ** min(digits, 4) <= abs(value) < LARGEST_PLAIN else f"{value:.{digits}g}"
 
 
 def html_table(title: str, headers: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:

@@ -33,11 +33,11 @@ from sfumato.errors import (
     TooLittleSeenError,
     UnansweredQuestionError,
 )
+from sfumato.formatting import join_names
 from sfumato.privacy.accounting.guarantee import UNCOVERED_CHOICES
 from sfumato.privacy.exact import Number, format_fraction, fraction_to_text, to_fraction
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
-from sfumato.schema.provenance import join_names
 from sfumato.schema.schema import text_problems
 from sfumato.table import Table, read
 from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
@@ -77,7 +77,7 @@ def synthesize(
     ``columns``, of which noise hides some. ``person`` names the column that tells people apart, of whom
     ``rows_per_person`` rows count, or is False where every row is somebody else; a draft asks where values repeat, and
     a purchase takes every row for somebody else's unless you say whose they are. ``method`` is a name such as "mst";
-    AIM unless said. ``by`` is who accepts or buys the facts: the account's name unless said.
+    AIM by default. ``by`` is who accepts or buys the facts: the account's name by default.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
     Where noise would drown so many rows it stops, unless ``anyway`` says otherwise; without a guess a draft counts the
     rows, and a purchase goes by its own noisy number of them.
@@ -86,10 +86,10 @@ def synthesize(
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    wish = SynthesisRequest(
+    request = SynthesisRequest(
         epsilon, delta, buy, person, rows_per_person, method, columns, seed, by, about_rows, anyway, words
     )
-    described = decide_schema(data, wish, False if ledger is None else ledger, name, dialect)
+    described = decide_schema(data, request, False if ledger is None else ledger, name, dialect)
     return described.released(rows)
 
 
@@ -166,8 +166,8 @@ class SynthesisRequest:
     def built(self, choice: MethodChoice) -> Method:
         """Return the method with what the facts leave of the budget."""
         cls: Any = self.method if isinstance(self.method, type) else method_class(choice.method)
-        given = {} if self.deltas[1] is None else {"delta": self.deltas[1]}
-        return cls(epsilon=fraction_to_text(to_fraction(self.epsilon) - self.bought), **given, **choice.settings)
+        delta = {} if self.deltas[1] is None else {"delta": self.deltas[1]}
+        return cls(epsilon=fraction_to_text(to_fraction(self.epsilon) - self.bought), **delta, **choice.settings)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class SchemaDecision:
 
     data: Any
     schema: Schema
-    wish: SynthesisRequest
+    request: SynthesisRequest
     book: LedgerChoice
     dialect: Mapping[str, Any]
     assumed: tuple[str, ...]
@@ -191,12 +191,12 @@ class SchemaDecision:
     def ready(self, rows: int | None = None) -> PreparedRelease:
         """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
         with self._paid():
-            choice = self.wish.choice(self.schema)
+            choice = self.request.choice(self.schema)
             table = read(self.data, self.schema, **self.dialect)
-            method = self.wish.built(choice)
-            planned = plan(table, method, rows, self.book, self.wish.seed, about_rows=self.wish.about_rows)
-            if not self.wish.anyway:
-                known = self.rows if self.wish.bought or planned.expects_rows else table.count_rows()
+            method = self.request.built(choice)
+            planned = plan(table, method, rows, self.book, self.request.seed, about_rows=self.request.about_rows)
+            if not self.request.anyway:
+                known = self.rows if self.request.bought or planned.expects_rows else table.count_rows()
                 refuse_if_noise_dominates(planned, None if planned.expects_rows else known)
         return PreparedRelease(self, table, method, planned, rows, choice.reason)
 
@@ -210,23 +210,25 @@ class SchemaDecision:
         try:
             yield
         except SfumatoError as error:
-            if self.wish.bought:
+            if self.request.bought:
                 error.schema = self.schema  # pyright: ignore[reportAttributeAccessIssue]
                 error.add_note(
-                    f"epsilon {format_fraction(self.wish.bought)} is spent on the facts of the schema, which is not "
+                    f"epsilon {format_fraction(self.request.bought)} is spent on the facts of the schema, which is not "
                     f"lost"
                 )
             raise
 
     def carried_out(self, ready: PreparedRelease) -> Release:
         """Release, and say in the notes and in the guarantee what was assumed."""
-        about = self.wish.about_rows
+        about = self.request.about_rows
         with self._paid():
-            made = release(ready.table, ready.method, ready.rows, self.book, self.wish.seed, about_rows=about)
-        told = (*self.assumed, *([ready.reason] if ready.reason else []))
-        guarantee = made.guarantee
-        said = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
-        return dataclasses.replace(made.promising(said), notes=(*told, *made.notes))
+            made_release = release(
+                ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about
+            )
+        notes = (*self.assumed, *([ready.reason] if ready.reason else []))
+        guarantee = made_release.guarantee
+        guarantee_with_choices = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
+        return dataclasses.replace(made_release.promising(guarantee_with_choices), notes=(*notes, *made_release.notes))
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class PreparedRelease:
 
 def decide_schema(
     data: Any,
-    wish: SynthesisRequest,
+    request: SynthesisRequest,
     ledger: LedgerChoice,
     name: str | None,
     dialect: Mapping[str, Any],
@@ -258,31 +260,31 @@ def decide_schema(
 
     ``say`` is told before the purchase how many rows it takes to be seen.
     """
-    if wish.bought:
-        return _told_to_readers(_with_bought(data, wish, ledger, name, dialect, say))
-    draft = _draft(data, wish, name, dialect)
-    answered = draft if wish.person is None else dataclasses.replace(draft, person_candidates=())
+    if request.bought:
+        return _told_to_readers(_with_bought(data, request, ledger, name, dialect, say))
+    draft = _draft(data, request, name, dialect)
+    answered = draft if request.person is None else dataclasses.replace(draft, person_candidates=())
     schema = answered.confirm(
-        accept_unchanged=True, by=wish.by, person=wish.person, rows_per_person=wish.rows_per_person
+        accept_unchanged=True, by=request.by, person=request.person, rows_per_person=request.rows_per_person
     )
-    gone = _left_out(data, schema, wish, dialect)
+    gone = _left_out(data, schema, request, dialect)
     assumed = (
         f"the schema of {len(schema.columns)} columns was drafted from the rows, and what it took from them was "
         "accepted as it is: no source vouches for that",
         *_told(schema, gone),
     )
-    described = SchemaDecision(data, schema, wish, ledger, dialect, assumed, _looked(wish), draft.notes)
+    described = SchemaDecision(data, schema, request, ledger, dialect, assumed, _looked(request), draft.notes)
     return _told_to_readers(described)
 
 
 def _told_to_readers(described: SchemaDecision) -> SchemaDecision:
     """Return the table with a schema that also says what its readers should know."""
-    return dataclasses.replace(described, schema=described.schema.with_words(described.wish.words or {}))
+    return dataclasses.replace(described, schema=described.schema.with_words(described.request.words or {}))
 
 
 def _with_bought(
     data: Any,
-    wish: SynthesisRequest,
+    request: SynthesisRequest,
     ledger: LedgerChoice,
     name: str | None,
     dialect: Mapping[str, Any],
@@ -291,49 +293,49 @@ def _with_bought(
     """Buy the facts, after the whole budget was checked; a draft is looked at only for what nobody has said."""
     order = prepared(
         data,
-        fraction_to_text(wish.bought),
-        wish.deltas[0],
+        fraction_to_text(request.bought),
+        request.deltas[0],
         name,
-        _named(wish),
-        wish.about_rows,
+        _named(request),
+        request.about_rows,
         dialect,
-        person=wish.person or None,
-        rows_per_person=wish.rows_per_person or 1,
+        person=request.person or None,
+        rows_per_person=request.rows_per_person or 1,
     )
     named, sight = order.order.header.name, order.foresight.words
-    wanted = [each for each in order.order.header.names if each != wish.person]
+    wanted = [each for each in order.order.header.names if each != request.person]
     book = open_ledger(ledger)
     if book is not None:
-        book.check(named, epsilon=wish.epsilon, delta=fraction_to_text(wish.total_delta))
+        book.check(named, epsilon=request.epsilon, delta=fraction_to_text(request.total_delta))
     if say is not None:
         say(sight)
-    schema, rows = order.carried_out(False if book is None else book, wish.seed, wish.by)
-    seen = [each for each in wanted if each in schema.releasable]
-    _refuse_little(schema, wish, wanted, seen)
-    unseen = [each for each in wanted if each not in seen]
-    left = to_fraction(wish.epsilon) - wish.bought
+    schema, rows = order.carried_out(False if book is None else book, request.seed, request.by)
+    visible = [each for each in wanted if each in schema.releasable]
+    _refuse_little(schema, request, wanted, visible)
+    unseen = [each for each in wanted if each not in visible]
+    left = to_fraction(request.epsilon) - request.bought
     assumed = (
-        f"the facts of the schema were bought for epsilon {format_fraction(wish.bought)} of "
-        f"{format_fraction(to_fraction(wish.epsilon))}; the rows "
+        f"the facts of the schema were bought for epsilon {format_fraction(request.bought)} of "
+        f"{format_fraction(to_fraction(request.epsilon))}; the rows "
         f"cost the other {format_fraction(left)}",
         *([sight] if say is None else []),
         *_told(schema, ()),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
-    return SchemaDecision(data, schema, wish, ledger, dialect, assumed, _alone(wish), rows=rows)
+    return SchemaDecision(data, schema, request, ledger, dialect, assumed, _alone(request), rows=rows)
 
 
-def _refuse_little(schema: Schema, wish: SynthesisRequest, wanted: Sequence[str], seen: Sequence[str]) -> None:
+def _refuse_little(schema: Schema, request: SynthesisRequest, wanted: Sequence[str], visible: Sequence[str]) -> None:
     """Stop before rows are paid for where most columns were not seen: a purchase can fail, and rows of it are waste."""
-    if 2 * len(seen) >= len(wanted) and len(seen) >= min(2, len(wanted)):
+    if 2 * len(visible) >= len(wanted) and len(visible) >= min(2, len(wanted)):
         return
     error = TooLittleSeenError(
-        f"only {len(seen)} of the {len(wanted)} columns of table {schema.name!r} rose above the noise; epsilon "
-        f"{format_fraction(wish.bought)} is spent on that, and the other "
-        f"{format_fraction(to_fraction(wish.epsilon) - wish.bought)} is not",
+        f"only {len(visible)} of the {len(wanted)} columns of table {schema.name!r} rose above the noise; epsilon "
+        f"{format_fraction(request.bought)} is spent on that, and the other "
+        f"{format_fraction(to_fraction(request.epsilon) - request.bought)} is not",
         [
-            f"seen: {', '.join(seen) or 'none'}",
-            f"not seen: {', '.join(each for each in wanted if each not in seen)}",
+            f"seen: {', '.join(visible) or 'none'}",
+            f"not seen: {', '.join(each for each in wanted if each not in visible)}",
         ],
         "buy for more epsilon, fewer columns or fewer rows of one person; state public facts in a schema (sfumato "
         "schema draft DATA); or release what was seen: the schema is kept in 'schema' of this error",
@@ -342,19 +344,19 @@ def _refuse_little(schema: Schema, wish: SynthesisRequest, wanted: Sequence[str]
     raise error
 
 
-def _draft(data: Any, wish: SynthesisRequest, name: str | None, dialect: Mapping[str, Any]) -> Schema:
+def _draft(data: Any, request: SynthesisRequest, name: str | None, dialect: Mapping[str, Any]) -> Schema:
     """Return a draft of the columns that were asked for; refuse where it asks what only a person can answer."""
     draft = Schema.draft(data, name=name, **dialect)
     asked = draft.person_candidates
-    if wish.person is None and asked:
+    if request.person is None and asked:
         raise UnansweredQuestionError(
             f"whose rows are these? In table {draft.name!r} the values of {' and of '.join(asked)} repeat, as they do "
             "where people have several rows; nothing was spent",
             next_step=f"say person={asked[0]!r} and rows_per_person=5 (--person {asked[0]} --rows-per-person 5) to "
             "protect whole people, or person=False (--no-person) where every row is somebody else's",
         )
-    if wish.columns is not None:
-        return _only(draft, wish)
+    if request.columns is not None:
+        return _only(draft, request)
     _refuse_unread(data, draft, dialect)
     return draft
 
@@ -363,53 +365,53 @@ def _refuse_unread(data: Any, draft: Schema, dialect: Mapping[str, Any]) -> None
     """Refuse a table of which columns would be lost only because nobody said how they are written."""
     opened = open_source(data, Dialect.of(dialect))
     lost = [name for name in opened.engine.table.columns if name not in draft]
-    told = dialect_hints(opened, lost) if lost and opened.engine.streams else {}
-    if told:
+    hints = dialect_hints(opened, lost) if lost and opened.engine.streams else {}
+    if hints:
         raise TableError(
-            f"of table {draft.name!r}, {len(told)} of the columns would be left out, because nobody said how they are "
+            f"of table {draft.name!r}, {len(hints)} of the columns would be left out, because nobody said how they are "
             "written; nothing was spent",
-            [f"{name}: {hint.sentence}" for name, hint in told.items()],
-            f"say how they are written: {combined_options(told)}; or name the columns that are wanted (columns=, "
+            [f"{name}: {hint.sentence}" for name, hint in hints.items()],
+            f"say how they are written: {combined_options(hints)}; or name the columns that are wanted (columns=, "
             f"--columns)",
         )
 
 
-def _only(draft: Schema, wish: SynthesisRequest) -> Schema:
+def _only(draft: Schema, request: SynthesisRequest) -> Schema:
     """Return a draft of some columns, and of the person column, with the rules between them."""
-    named = _named(wish) or []
+    named = _named(request) or []
     if unknown := [f"{name!r} is not among them, or could not be described" for name in named if name not in draft]:
         listed = f"the columns of table {draft.name!r} are {', '.join(draft.names)}"
         raise SchemaError(listed, unknown, "correct columns, or leave them out")
-    kept = tuple(column for column in draft if column.name in {*named, wish.person})
+    kept = tuple(column for column in draft if column.name in {*named, request.person})
     names = {column.name for column in kept}
     rules = tuple(rule for rule in draft.rules if set(rule.columns) <= names)
     return dataclasses.replace(draft, columns=kept, rules=rules)
 
 
-def _named(wish: SynthesisRequest) -> list[str] | None:
+def _named(request: SynthesisRequest) -> list[str] | None:
     """Return the columns that were asked for; None where nobody named any."""
-    if wish.columns is None:
+    if request.columns is None:
         return None
-    return [wish.columns] if isinstance(wish.columns, str) else list(wish.columns)
+    return [request.columns] if isinstance(request.columns, str) else list(request.columns)
 
 
-def _left_out(data: Any, schema: Schema, wish: SynthesisRequest, dialect: Mapping[str, Any]) -> list[str]:
+def _left_out(data: Any, schema: Schema, request: SynthesisRequest, dialect: Mapping[str, Any]) -> list[str]:
     """Return the columns of the source that no release will carry, and that nobody left out by name."""
-    if wish.columns is not None:
+    if request.columns is not None:
         return []
     there = open_source(data, Dialect.of(dialect)).engine.table.columns
-    return [name for name in there if name not in schema.releasable and name != wish.person]
+    return [name for name in there if name not in schema.releasable and name != request.person]
 
 
-def _alone(wish: SynthesisRequest) -> tuple[str, ...]:
-    return () if wish.person is not None else (ALONE,)
+def _alone(request: SynthesisRequest) -> tuple[str, ...]:
+    return () if request.person is not None else (ALONE,)
 
 
-def _looked(wish: SynthesisRequest) -> tuple[str, ...]:
+def _looked(request: SynthesisRequest) -> tuple[str, ...]:
     """Return what a draft decides by the rows: said of every table, so that it does not tell which one it was."""
-    whose = () if wish.person is not None else ("whose rows these are",)
-    stop = () if wish.anyway or wish.about_rows is not None else ("whether there is a release at all",)
-    return (*_alone(wish), LOOKED.format(choices=join_names((*CHOICES, *whose, *stop)), gap=UNCOVERED_CHOICES))
+    whose = () if request.person is not None else ("whose rows these are",)
+    stop = () if request.anyway or request.about_rows is not None else ("whether there is a release at all",)
+    return (*_alone(request), LOOKED.format(choices=join_names((*CHOICES, *whose, *stop)), gap=UNCOVERED_CHOICES))
 
 
 def _told(schema: Schema, gone: Sequence[str]) -> list[str]:

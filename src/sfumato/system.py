@@ -6,13 +6,9 @@ import os
 from pathlib import Path
 
 MEMORY_VARIABLE = "SFUMATO_MEMORY"
-
 MEMORY_SHARE = 0.5
-
 """Share of the machine's memory that a release may plan for when SFUMATO_MEMORY does not say."""
-
 UNSAID_LIMIT = 4 * 10**9
-
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.risk.auditing.audit import Audit, check_runs
 from sfumato.risk.auditing.claim import Claim
@@ -51,14 +52,14 @@ def audit_mechanism(
     ``mechanism`` takes an input and returns a number, an array, or what ``score`` makes numbers of. It claims
     (``epsilon``, ``delta``)-DP, or ``mu``-Gaussian DP. Thresholds on each number, and on a score that is learnt from
     them, are tried on one half of the runs; the best of them is judged on the other half, by the bounds of Clopper and
-    Pearson. A sound mechanism fails with probability of at most 1 - ``confidence``: one in a million unless said. A
+    Pearson. A sound mechanism fails with probability of at most 1 - ``confidence``: one in a million by default. A
     mechanism that passes is not proved: it has withstood these attacks on these inputs.
     """
     check_runs(runs, confidence)
     claim = _claim(epsilon, delta, mu)
     first, last = _runs(mechanism, one, other, score, runs).halves()
     ways, alpha = choose_bound_methods(first, claim, 0.2, lawful=False), (1 - confidence) / 2
-    found = Audit(
+    audit = Audit(
         method=getattr(mechanism, "__name__", type(mechanism).__name__),
         epsilon_low=ways.epsilon.bound(last, alpha),
         epsilon_claimed=claim.epsilon,
@@ -73,9 +74,9 @@ def audit_mechanism(
         attack_mu_low=ways.attack_mu.bound(last, alpha),
         attack_score=ways.attack_mu.name,
     )
-    if found.refuted:
-        raise AssertionError(_sentence(found, mu))
-    return found
+    if audit.refuted:
+        raise AssertionError(_sentence(audit, mu))
+    return audit
 
 
 def _claim(epsilon: float | None, delta: float, mu: float | None) -> Claim:
@@ -87,7 +88,7 @@ def _claim(epsilon: float | None, delta: float, mu: float | None) -> Claim:
 
 
 def _runs(mechanism: Callable[[Any], Any], one: Any, other: Any, score: Any, runs: int) -> PairedRuns:
-    worlds = [[_numbers(mechanism(given), score) for _ in range(runs)] for given in (one, other)]
+    worlds = [[_numbers(mechanism(world), score) for _ in range(runs)] for world in (one, other)]
     lengths = {len(numbers) for world in worlds for numbers in world}
     if len(lengths) > 1:
         raise RiskError(
@@ -100,20 +101,20 @@ def _runs(mechanism: Callable[[Any], Any], one: Any, other: Any, score: Any, run
 
 
 def _numbers(answer: Any, score: Callable[[Any], Any] | None) -> Any:
-    given = answer if score is None else score(answer)
+    score_value = answer if score is None else score(answer)
     try:
-        return np.nan_to_num(np.atleast_1d(np.asarray(given, float)).ravel())
+        return np.nan_to_num(np.atleast_1d(np.asarray(score_value, float)).ravel())
     except (TypeError, ValueError) as error:
         raise RiskError(
-            f"the mechanism returned {type(given).__name__}, of which no numbers can be made",
+            f"the mechanism returned {type(score_value).__name__}, of which no numbers can be made",
             next_step="give score=, a function that makes numbers of an answer",
         ) from error
 
 
-def _sentence(found: Audit, mu: float | None) -> str:
-    shown = f"epsilon {at_least(found.epsilon_low, 3)}, mu {at_least(found.mu_low, 3)}"
-    claimed = f"mu {mu:.3g}" if mu is not None else f"epsilon {found.epsilon_claimed:.3g} at delta {found.delta:.3g}"
+def _sentence(audit: Audit, mu: float | None) -> str:
+    shown = f"epsilon {at_least(audit.epsilon_low, 3)}, mu {at_least(audit.mu_low, 3)}"
+    claimed = f"mu {mu:.3g}" if mu is not None else f"epsilon {audit.epsilon_claimed:.3g} at delta {audit.delta:.3g}"
     return (
-        f"the mechanism claims {claimed}, and gives away at least {shown}: seen in {found.runs:,} runs on each of two "
-        f"inputs, by {found.score}, {100 * found.confidence:.6g} % sure"
+        f"the mechanism claims {claimed}, and gives away at least {shown}: seen in {audit.runs:,} runs on each of two "
+        f"inputs, by {audit.score}, {percent(audit.confidence, 6)} sure"
     )

@@ -49,7 +49,7 @@ def test_targets_read_back_as_they_were_written(text):
         ("hits <= 0.05 at x", "not a finite number"),
         ("hits <= 0.01 at 0.01", "reached without any release"),
         ("advantage <= 0.2 at 0.1", "takes no number behind 'at'"),
-        ("tvd_1 <= 0.2 at 0.1", "takes no number behind 'at'"),
+        ("tvd_1_bins <= 0.2 at 0.1", "takes no number behind 'at'"),
         ("advantage >= 0.2", "compare by <="),
         ("advantage <= 1", "every release meets"),
         ("advantage <= 0", "no release at all"),
@@ -169,9 +169,9 @@ def test_what_needs_a_schema_a_table_or_a_guarantee_says_so():
     with pytest.raises(PlanError, match="no schema was given"):
         calibrate(AIM(epsilon=1, columns=["age", "sex"]), "advantage <= 0.2")
     with pytest.raises(PlanError, match="schema= is for ceilings on risk"):
-        calibrate(COUNTS, "tvd_1 <= 0.2", schema=FACTS)
+        calibrate(COUNTS, "tvd_1_bins <= 0.2", schema=FACTS)
     with pytest.raises(PlanError, match="give one table"):
-        calibrate(COUNTS, "tvd_1 <= 0.2")
+        calibrate(COUNTS, "tvd_1_bins <= 0.2")
     exposed = TwoStageAsPublished.example(FACTS)
     with pytest.raises(PlanError, match=r"exposure|no parameter"):
         calibrate(exposed, "advantage <= 0.2", schema=FACTS)

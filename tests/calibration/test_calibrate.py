@@ -13,10 +13,10 @@ from scipy import optimize, stats
 import sfumato
 from sfumato.errors import PlanError, SchemaError
 from sfumato.evaluate.calibrate import Calibration, Target, calibrate
-from sfumato.evaluate.calibrate.metrics import CATALOGUE, Metric
 from sfumato.evaluate.calibrate.search import CalibrationSubject, Curve
 from sfumato.mechanisms.counts.contingency import Contingency
 from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.metrics.catalogue import CATALOGUE, Metric
 from sfumato.metrics.confidence import student_quantile
 from sfumato.risk.homogeneity import Cells, epsilon_for
 from sfumato.schema import Schema
@@ -53,7 +53,7 @@ def theory(epsilon: float) -> float:
 def test_the_curve_is_the_one_that_theory_gives(coins):
     found = calibrate(
         Histogram("side", 1.0),
-        "tvd_1 <= 0.001",
+        "tvd_1_bins <= 0.001",
         pilot=coins,
         grid=[0.05, 0.2, 1.0],
         repeats=60,
@@ -69,7 +69,9 @@ def test_the_curve_is_the_one_that_theory_gives(coins):
 
 def test_bisection_finds_the_epsilon_that_theory_gives(coins):
     wanted = optimize.brentq(lambda epsilon: theory(epsilon) - 2e-5, 0.05, 20)
-    found = calibrate(Histogram("side", 1.0), "tvd_1 <= 2e-5", pilot=coins, bisection=(0.05, 20), repeats=200, seed=5)
+    found = calibrate(
+        Histogram("side", 1.0), "tvd_1_bins <= 2e-5", pilot=coins, bisection=(0.05, 20), repeats=200, seed=5
+    )
     # The upper end of the interval must meet the target, so the answer lies above theory, by not much.
     assert wanted * 0.95 < found.chosen < wanted * 1.45
     assert found.search == "bisection" and len(found.intervals) == 1
@@ -98,8 +100,8 @@ def normal(trial) -> float:
 
 @pytest.fixture
 def artificial(monkeypatch):
-    monkeypatch.setitem(CATALOGUE, "bump", Metric("bump", "a bump", "risk", bump))
-    monkeypatch.setitem(CATALOGUE, "normal", Metric("normal", "noise around one half", "utility", normal))
+    monkeypatch.setitem(CATALOGUE, "bump", Metric("bump", "a bump", kind="risk", function=bump))
+    monkeypatch.setitem(CATALOGUE, "normal", Metric("normal", "noise around one half", kind="utility", function=normal))
 
 
 def test_a_curve_that_rises_and_falls_is_reported_with_all_intervals(coins, artificial):
@@ -129,7 +131,9 @@ def test_chance_alone_is_not_called_a_shape(coins, artificial):
 def test_the_intervals_of_all_points_hold_together(coins):
     """400 curves of 8 normal points with 5 runs: all intervals hold in at least 95 %, at alpha 1e-6."""
     rng, points, runs, curves = np.random.default_rng(11), 8, 5, 400
-    subject = CalibrationSubject(Histogram("side", 1.0), Target.parse("tvd_1 <= 0.5"), coins, "epsilon", 0.95, seed=0)
+    subject = CalibrationSubject(
+        Histogram("side", 1.0), Target.parse("tvd_1_bins <= 0.5"), coins, "epsilon", 0.95, seed=0
+    )
     curve = Curve(subject, runs, points)
 
     def held(together: int) -> int:
@@ -145,7 +149,7 @@ def test_the_intervals_of_all_points_hold_together(coins):
 
 
 def test_a_target_out_of_reach_says_the_best(coins):
-    found = calibrate(Histogram("side", 1.0), "tvd_1 <= 1e-9", coins, grid=[0.1, 1.0], seed=1)
+    found = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 1e-9", coins, grid=[0.1, 1.0], seed=1)
     assert found.chosen is None and not found.feasible and found.intervals == ()
     assert found.best.value == 1.0
     assert "was not reached by any of 2 values of epsilon from 0.1 to 1. The best is epsilon = 1 with" in (
@@ -155,10 +159,10 @@ def test_a_target_out_of_reach_says_the_best(coins):
 
 def test_a_seed_repeats_and_json_holds_everything(coins):
     first, again = (
-        calibrate(Histogram("side", 1.0), "tvd_1 <= 1e-4", pilot=coins, grid=[0.1, 1.0], seed=9) for _ in range(2)
+        calibrate(Histogram("side", 1.0), "tvd_1_bins <= 1e-4", pilot=coins, grid=[0.1, 1.0], seed=9) for _ in range(2)
     )
-    other = calibrate(Histogram("side", 1.0), "tvd_1 <= 1e-4", pilot=coins, grid=[0.1, 1.0], seed=10)
-    alone = calibrate(Histogram("side", 1.0), "tvd_1 <= 1e-4", pilot=coins, grid=[1.0], seed=9)
+    other = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 1e-4", pilot=coins, grid=[0.1, 1.0], seed=10)
+    alone = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 1e-4", pilot=coins, grid=[1.0], seed=9)
     assert first == again and first.points != other.points
     assert alone.points[0].mean == first.points[1].mean, "a value has its runs whatever else is tried"
     body = json.loads(first.model_dump_json())
@@ -166,8 +170,8 @@ def test_a_seed_repeats_and_json_holds_everything(coins):
 
 
 def test_the_words_say_whether_private_rows_were_used(coins):
-    pilot = calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1", pilot=coins, grid=[1.0], seed=1)
-    declared = calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1", coins, grid=[1.0], seed=1)
+    pilot = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 0.1", pilot=coins, grid=[1.0], seed=1)
+    declared = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 0.1", coins, grid=[1.0], seed=1)
     assert (pilot.cost, pilot.private_data_used) == ("pilot", False)
     assert (declared.cost, declared.private_data_used) == ("declared", True)
     assert "was not looked at" in pilot.assumption
@@ -178,7 +182,7 @@ def test_the_words_say_whether_private_rows_were_used(coins):
 def test_a_declared_choice_stands_in_the_guarantee_of_a_bundle(coins, tmp_path):
     from sfumato.bundle.verify import verify_bundle
 
-    found = calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1", coins, grid=[1.0])
+    found = calibrate(Histogram("side", 1.0), "tvd_1_bins <= 0.1", coins, grid=[1.0])
     made = found.declare(sfumato.release(coins, Histogram("side", found.chosen)))
     assert "It rests on this: epsilon was chosen by looking at the private table 'coins'" in made.guarantee.statement()
     result = verify_bundle(made.save(tmp_path / "bundle"))
@@ -186,7 +190,9 @@ def test_a_declared_choice_stands_in_the_guarantee_of_a_bundle(coins, tmp_path):
 
 
 def test_another_parameter_can_be_looked_for(coins, artificial, monkeypatch):
-    monkeypatch.setitem(CATALOGUE, "delta", Metric("delta", "delta", "risk", lambda trial: 1e6 * trial.method.delta))
+    monkeypatch.setitem(
+        CATALOGUE, "delta", Metric("delta", "delta", kind="risk", function=lambda trial: 1e6 * trial.method.delta)
+    )
     found = calibrate(
         Histogram("side", 1.0, delta=1e-6, noise="gaussian"),
         "delta <= 5",
@@ -202,11 +208,11 @@ def test_another_parameter_can_be_looked_for(coins, artificial, monkeypatch):
     ("target", "words"),
     [
         ("nonsense <= 1", "there is no metric 'nonsense'"),
-        ("tvd_1 == 0.1", "compares by '=='"),
-        ("tvd_1 < 0.1", "use <= or >="),
-        ("tvd_1", "is not a target"),
-        ("tvd_1 <= many", "not a finite number"),
-        ("tvd_1 <= nan", "not a finite number"),
+        ("tvd_1_bins == 0.1", "compares by '=='"),
+        ("tvd_1_bins < 0.1", "use <= or >="),
+        ("tvd_1_bins", "is not a target"),
+        ("tvd_1_bins <= many", "not a finite number"),
+        ("tvd_1_bins <= nan", "not a finite number"),
     ],
 )
 def test_bad_targets_are_named(target, words):
@@ -214,7 +220,7 @@ def test_bad_targets_are_named(target, words):
         Target.parse(target)
     assert caught.value.next_step
     if "no metric" in words:
-        assert all(name in caught.value.next_step for name in ("tvd_2", "membership_auc", "transfer_ari"))
+        assert all(name in caught.value.next_step for name in ("tvd_2_bins", "membership_auc", "transfer_ari"))
 
 
 @pytest.mark.parametrize(
@@ -239,16 +245,16 @@ def test_bad_targets_are_named(target, words):
 def test_bad_questions_are_refused_with_reasons(coins, change, words):
     arguments = {"pilot": coins, "grid": None, **change}
     with pytest.raises(PlanError, match=words):
-        calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1", **arguments)
+        calibrate(Histogram("side", 1.0), "tvd_1_bins <= 0.1", **arguments)
 
 
 def test_what_a_method_does_not_release_cannot_be_measured(coins, people):
     with pytest.raises(PlanError, match="give one table"):
-        calibrate(Histogram("side", 1.0), "tvd_1 <= 0.1")
+        calibrate(Histogram("side", 1.0), "tvd_1_bins <= 0.1")
     with pytest.raises(PlanError, match="releases no table of 2 columns"):
-        calibrate(Histogram("side", 1.0), "tvd_2 <= 0.1", pilot=coins, grid=[1.0])
+        calibrate(Histogram("side", 1.0), "tvd_2_bins <= 0.1", pilot=coins, grid=[1.0])
     with pytest.raises(PlanError, match="histogram releases counts, transfer_ari needs rows, clusters=") as caught:
         calibrate(Histogram("side", 1.0), "transfer_ari >= 0.5", pilot=coins)
     assert "option 'clusters' is missing" in str(caught.value)
     with pytest.raises((PlanError, SchemaError), match="no column 'wrong'"):
-        calibrate(Histogram("wrong", 1.0), "tvd_1 <= 0.1", pilot=coins)
+        calibrate(Histogram("wrong", 1.0), "tvd_1_bins <= 0.1", pilot=coins)

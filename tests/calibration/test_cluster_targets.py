@@ -12,10 +12,11 @@ import sfumato
 from sfumato import ClusterGeometry, TwoStage
 from sfumato.errors import PlanError, SfumatoError
 from sfumato.evaluate.calibrate import calibrate
-from sfumato.evaluate.calibrate.metrics import Trial, metric
-from sfumato.evaluate.utility.cluster_cells import cluster_tvd
-from sfumato.evaluate.utility.clusters import ALIGNED_WARNING
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.metrics.catalogue import metric
+from sfumato.metrics.cluster_tvd import cluster_tvd
+from sfumato.metrics.clusters import ALIGNED_WARNING
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Column, Schema
 
@@ -84,7 +85,7 @@ def test_the_metric_is_the_share_of_misplaced_rows(rows):
         (METHOD, "cluster_tvd <= 0.3", {"clusters": 3, "columns": "k"}, "no numeric column is released"),
         (METHOD, "cluster_tvd <= 0.3", {}, "option 'clusters' is missing"),
         (METHOD, "transfer_ari >= 0.3", {"clusters": 3}, "no sensitivity is proved for transfer_ari"),
-        (Histogram("a", 1.0), "tvd_2 <= 0.3", {}, "histogram releases no table of 2 columns"),
+        (Histogram("a", 1.0), "tvd_2_bins <= 0.3", {}, "histogram releases no table of 2 columns"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_spent(rows, book, method, target, options, words):
@@ -114,4 +115,4 @@ def test_a_grid_takes_0_where_the_parameter_does(rows):
     page = calibration_page(found)
     assert "(log scale)" not in page and "target: lid &lt;= 0.9" in page
     with pytest.raises(PlanError, match="epsilon must lie between"):
-        calibrate(METHOD, "tvd_1 <= 0.3", table, grid=[0, 1])
+        calibrate(METHOD, "tvd_1_bins <= 0.3", table, grid=[0, 1])

@@ -18,10 +18,10 @@ from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, WeakGuaranteeError
 from sfumato.evaluate.calibrate import Target, calibrate
 from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
-from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_tvd
 from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
 from sfumato.mechanisms.graphical.mst import MST
+from sfumato.metrics.distances import MarginalPair, misplaced_records
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.ledger import Ledger
@@ -42,7 +42,7 @@ def at_most(place: float, scale: float) -> float:
 def log_stop(score: NoisyScore, counts: np.ndarray, released: np.ndarray) -> float:
     """Return the log probability that this release stops the ladder on this table."""
     one = MarginalPair(("a",), released, counts)
-    excess = misplaced_tvd(one) - to_fraction(score.target.bound) * int(counts.sum())
+    excess = misplaced_records(one) - to_fraction(score.target.bound) * int(counts.sum())
     return math.log(at_most(-score.margin - math.floor(excess * GRAIN), score.scale))
 
 
@@ -67,13 +67,13 @@ def test_the_promise_of_a_kept_release_holds_where_that_of_its_rung_fails(epsilo
     counts, released = np.full(50, 100), np.array([160] + [100] * 49)
     table = cells(counts.tolist())
     score, more = (
-        NoisyScore(Target.parse("tvd_1 <= 0.01"), table.schema, 0.1, (epsilon,)),
+        NoisyScore(Target.parse("tvd_1_bins <= 0.01"), table.schema, 0.1, (epsilon,)),
         counts + np.eye(50, dtype=int)[0],
     )
     ratio = log_law(more, released, epsilon) - log_law(counts, released, epsilon)
     ratio += log_stop(score, more, released) - log_stop(score, counts, released)
     assert ratio == pytest.approx(found, abs=1e-4)
-    stated = kept(table, monkeypatch, [epsilon], "tvd_1 <= 0.01", 0.1).guarantee.exact_epsilon
+    stated = kept(table, monkeypatch, [epsilon], "tvd_1_bins <= 0.01", 0.1).guarantee.exact_epsilon
     assert epsilon < ratio <= stated == to_fraction(epsilon) + Fraction(1, 10)
 
 
@@ -81,9 +81,9 @@ def test_the_promise_of_a_kept_release_holds_where_that_of_its_rung_fails(epsilo
 def test_the_exact_delta_at_the_epsilon_of_the_rung_is_not_zero(each, bound, least, monkeypatch):
     """The whole law of "kept at rung 1, with these counts": two cells, rung epsilon .05, score epsilon 1."""
     table = cells([each, each])
-    score = NoisyScore(Target.parse(f"tvd_1 <= {bound}"), table.schema, 1, (0.05,))
+    score = NoisyScore(Target.parse(f"tvd_1_bins <= {bound}"), table.schema, 1, (0.05,))
     first, second = law(np.array([each, each]), score), law(np.array([each + 1, each]), score)
-    stated = float(kept(table, monkeypatch, [0.05], f"tvd_1 <= {bound}", 1).guarantee.exact_epsilon)
+    stated = float(kept(table, monkeypatch, [0.05], f"tvd_1_bins <= {bound}", 1).guarantee.exact_epsilon)
     worst = [max(delta(p, q, e) for p, q in ((first, second), (second, first))) for e in (0.05, stated)]
     assert worst[0] > least, "the epsilon of the rung alone is false"
     assert worst[1] == 0, "the epsilon of the ladder holds"
@@ -135,7 +135,7 @@ def reseal(folder, change) -> None:
 
 
 def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypatch, tmp_path):
-    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1 <= 0.1", 0.25, ledger=book)
+    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1_bins <= 0.1", 0.25, ledger=book)
     said = made.guarantee
     assert (said.epsilon, said.delta, said.kind) == ("4.25", "0", "pure")
     assert basic_composition(made.events) == (Fraction(3, 4), 0) == (to_fraction(book.account("t").spent_epsilon), 0)
@@ -157,7 +157,7 @@ def test_headline_odds_events_and_ledger_carry_the_ladder(table, book, monkeypat
 
 
 def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, book, monkeypatch, tmp_path):
-    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1 <= 0.1", 0.25, ledger=book)
+    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1_bins <= 0.1", 0.25, ledger=book)
     folder = made.save(tmp_path / "kept")
     text = (folder / "release.json").read_text()
 
@@ -179,15 +179,15 @@ def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, bo
         body["method"]["parameters"]["epsilon"] = 1.0
 
     def unproved(body):  # scores of the same scale, of a metric of which one row may move more
-        body["guarantee"]["selection"]["target"] = "entropy_error <= 0.1"
+        body["guarantee"]["selection"]["target"] = "entropy_error_bins <= 0.1"
         body["statement"] = sfumato.privacy.accounting.guarantee.Guarantee(**body["guarantee"]).statement()
         score = body["events"][1]
-        score["note"] = score["note"].replace("tvd_1", "entropy_error")
-        score["parts"][0]["stage"] = score["parts"][0]["stage"].replace("tvd_1", "entropy_error")
+        score["note"] = score["note"].replace("tvd_1_bins", "entropy_error_bins")
+        score["parts"][0]["stage"] = score["parts"][0]["stage"].replace("tvd_1_bins", "entropy_error_bins")
 
     reseal(folder, unproved)
     problems = verify_bundle(folder).problems
-    assert any("no sensitivity is proved for entropy_error" in problem for problem in problems), problems
+    assert any("no sensitivity is proved for entropy_error_bins" in problem for problem in problems), problems
     for forgery in (alone, unscored, elsewhere):
         (folder / "release.json").write_text(text)
         reseal(folder, forgery)
@@ -200,7 +200,7 @@ def test_a_bundle_that_leaves_out_a_part_of_its_ladder_does_not_verify(table, bo
 def test_a_tight_account_holds_the_whole_ladder_of_a_kept_release(table, monkeypatch, tmp_path):
     book = Ledger(tmp_path / "tight.db")
     book.open_table("t", epsilon=9, delta=1e-6, composition="tight")
-    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1 <= 0.1", 0.25, ledger=book)
+    made = kept(table, monkeypatch, [0.5, 1, 2], "tvd_1_bins <= 0.1", 0.25, ledger=book)
     assert len(made.entries) == 6 and len(made.events) == 2
     folder = made.save(tmp_path / "kept")
     assert verify_bundle(folder, book).problems == ()
@@ -209,7 +209,7 @@ def test_a_tight_account_holds_the_whole_ladder_of_a_kept_release(table, monkeyp
 
 def test_a_model_that_a_ladder_kept_and_its_rows_carry_the_ladder(table, book, monkeypatch, tmp_path):
     monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
-    found = calibrate(MST(1.0), "tvd_1 <= 0.1", table, cost="private", grid=[1, 3], score_epsilon=0.5, ledger=book)
+    found = calibrate(MST(1.0), "tvd_1_bins <= 0.1", table, cost="private", grid=[1, 3], score_epsilon=0.5, ledger=book)
     made = found.release
     assert made.guarantee.epsilon == "5" and to_fraction(made.guarantee.delta) == 2 * to_fraction("1e-9")
     assert made.guarantee.kind == "approximate" and "this very outcome" not in made.guarantee.statement()
@@ -224,16 +224,16 @@ def test_a_model_that_a_ladder_kept_and_its_rows_carry_the_ladder(table, book, m
 
 def test_a_ladder_that_protects_nobody_is_refused_as_a_whole(table, book, monkeypatch):
     with pytest.raises(WeakGuaranteeError, match=r"epsilon 22\.5 is above 20"):
-        kept(table, monkeypatch, [4, 8, 10], "tvd_1 <= 0.1", "1/6", ledger=book)
+        kept(table, monkeypatch, [4, 8, 10], "tvd_1_bins <= 0.1", "1/6", ledger=book)
     assert book.history("t") == ()
-    made = kept(table, monkeypatch, [4, 8, 10], "tvd_1 <= 0.1", "1/6", allow_weak=True)
+    made = kept(table, monkeypatch, [4, 8, 10], "tvd_1_bins <= 0.1", "1/6", allow_weak=True)
     assert made.guarantee.allowed_weak and "The custodian allowed this weak guarantee" in made.guarantee.statement()
-    assert not kept(table, monkeypatch, [4, 8], "tvd_1 <= 0.1", 0.1, allow_weak=True).guarantee.allowed_weak
+    assert not kept(table, monkeypatch, [4, 8], "tvd_1_bins <= 0.1", 0.1, allow_weak=True).guarantee.allowed_weak
 
 
 def test_an_uncharged_choice_stands_in_the_first_line(table, tmp_path):
     method = MST(1.0)
-    found = calibrate(method, "tvd_1 <= 0.5", table, grid=[1.0], repeats=2)
+    found = calibrate(method, "tvd_1_bins <= 0.5", table, grid=[1.0], repeats=2)
     made = found.declare(sfumato.release(table, method))
     first = made.guarantee.statement().splitlines()[0]
     assert first.startswith("Guarantee that does not cover how epsilon was chosen (by looking at the private table")
@@ -247,17 +247,17 @@ def test_an_uncharged_choice_stands_in_the_first_line(table, tmp_path):
 
 def test_only_the_kept_release_of_a_charged_selection_may_speak_for_it(table, monkeypatch):
     monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
-    found = calibrate(Histogram("a", 1.0), "tvd_1 <= 0.1", table, cost="private", grid=[0.5, 1])
+    found = calibrate(Histogram("a", 1.0), "tvd_1_bins <= 0.1", table, cost="private", grid=[0.5, 1])
     assert found.declare(found.release) is found.release
     with pytest.raises(PlanError, match="not the one that the charged selection kept"):
         found.declare(sfumato.release(table, Histogram("a", 0.5)))
 
 
 def test_a_bound_with_many_digits_reads_back_unchanged():
-    target = Target.parse("tvd_1 <= 0.123456789012")
-    assert Target.parse(str(target)) == target and str(Target.parse("tvd_1 <= 0.05")) == "tvd_1 <= 0.05"
+    target = Target.parse("tvd_1_bins <= 0.123456789012")
+    assert Target.parse(str(target)) == target and str(Target.parse("tvd_1_bins <= 0.05")) == "tvd_1_bins <= 0.05"
 
 
 def test_a_choice_that_protects_little_comes_with_a_warning(table):
-    found = calibrate(Histogram("a", 1.0), "tvd_1 <= 0.5", pilot=table, grid=[8.0], repeats=2)
+    found = calibrate(Histogram("a", 1.0), "tvd_1_bins <= 0.5", pilot=table, grid=[8.0], repeats=2)
     assert found.chosen == 8 and "Epsilon 8 is large: someone who gave even odds" in found.statement()

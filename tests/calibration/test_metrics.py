@@ -16,9 +16,10 @@ from sfumato import Grid, TwoStage
 from sfumato.core.method import Output
 from sfumato.entropy.values import shannon
 from sfumato.errors import PlanError, RiskError
-from sfumato.evaluate.calibrate.metrics import CATALOGUE, Trial, metric
-from sfumato.evaluate.utility.clusters import transfer_ari
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.mechanisms.counts.contingency import Contingency
+from sfumato.metrics.catalogue import CATALOGUE, metric
+from sfumato.metrics.clusters import transfer_ari
 from sfumato.metrics.rows_view import read_codes
 from sfumato.risk.simulated.reference_releases import RawRows
 from sfumato.schema import Column, Schema
@@ -91,7 +92,27 @@ def test_distances_are_means_over_marginals(table, trial, order):
     for places in combinations(range(4), order):
         sizes = schema.shape([names[i] for i in places])
         wanted.append(np.abs(shares(true[:, places], sizes) - shares(made[:, places], sizes)).sum() / 2)
-    assert metric(f"tvd_{order}").measure(trial) == pytest.approx(np.mean(wanted), abs=1e-12)
+    assert metric(f"tvd_{order}_bins").measure(trial) == pytest.approx(np.mean(wanted), abs=1e-12)
+
+
+def test_former_names_are_answered_with_those_that_state_a_binning():
+    with pytest.raises(PlanError, match="its name states no binning") as refused:
+        sfumato.calibrate(Grid(["a"], 1.0), "tvd_2 <= 0.05")
+    assert refused.value.next_step == "use one of: tvd_2_q16, tvd_2_bins"
+
+
+def test_counts_are_compared_in_adjacent_bins_grouped_by_released_counts():
+    """A column of 100 bins: every bin with a 16th of the rows is a cell, open cells lie beyond the released counts."""
+    column = Column("n", "integer", bounds=(0, 99), bins=100)
+    schema = Schema(name="t", columns=(column,))
+    released = np.zeros(100, int)
+    released[20:60] = 10
+    released[40] = 100
+    private = pd.DataFrame({"n": np.concatenate([np.repeat(np.arange(20, 60), 10), [40] * 90, [5] * 50, [80] * 50])})
+    counts = {("n",): pa.table({"n": pa.array(range(100)), "count": pa.array(released)})}
+    trial = Trial(sfumato.read(private, schema), Contingency("n", 1.0), 0, made=counts)
+    assert metric("tvd_1_q16").measure(trial) == pytest.approx(100 / 590, abs=0.01)
+    assert metric("tvd_1_q16").measure(trial) == pytest.approx(metric("tvd_1_bins").measure(trial), abs=0.01)
 
 
 def test_distribution_functions_and_entropies(table, trial):
@@ -102,15 +123,24 @@ def test_distribution_functions_and_entropies(table, trial):
         true, made = (shares(read_codes(source, schema, [name]), sizes) for source in (table, trial.method.rows))
         bits.append(abs(shannon(true) - shannon(made)))
         gaps += [np.abs(np.cumsum(true - made)).max()] if schema[name].is_ordered else []
-    assert metric("ecdf_max").measure(trial) == pytest.approx(max(gaps), abs=1e-12)
-    assert metric("entropy_error").measure(trial) == pytest.approx(np.mean(bits), abs=1e-12)
+    assert metric("ecdf_max_bins").measure(trial) == pytest.approx(max(gaps), abs=1e-12)
+    assert metric("entropy_error_bins").measure(trial) == pytest.approx(np.mean(bits), abs=1e-12)
     only = replace(trial, options={"columns": "b"})
-    assert metric("ecdf_max").measure(only) == pytest.approx(gaps[0], abs=1e-12)
+    assert metric("ecdf_max_bins").measure(only) == pytest.approx(gaps[0], abs=1e-12)
 
 
 def test_a_release_of_the_table_itself_is_perfect_and_gives_all_away(table):
     same = Trial(table, Rows(pa.Table.from_pandas(frame(400, 1))), seed=1, options={"clusters": 2, "columns": "b,v"})
-    for name in ("tvd_1", "tvd_2", "tvd_3", "ecdf_max", "entropy_error"):
+    for name in (
+        "tvd_1_q16",
+        "tvd_2_q16",
+        "tvd_3_q16",
+        "tvd_1_bins",
+        "tvd_2_bins",
+        "tvd_3_bins",
+        "ecdf_max_bins",
+        "entropy_error_bins",
+    ):
         assert metric(name).measure(replace(same, options={})) == 0
     assert metric("transfer_ari").measure(same) == 1
 
@@ -163,10 +193,10 @@ def test_noisy_counts_below_zero_count_as_zero(table):
     kept = np.maximum(noisy.column("count").to_numpy(), 0).reshape(3, 2)
     true = table.marginals([("a", "c")])[("a", "c")]
     wanted = np.abs(kept / kept.sum() - true / true.sum()).sum() / 2
-    assert metric("tvd_2").measure(trial) == pytest.approx(wanted, abs=1e-12)
+    assert metric("tvd_2_bins").measure(trial) == pytest.approx(wanted, abs=1e-12)
     nothing = {("a", "c"): noisy.set_column(2, "count", pa.array([-1] * 6))}
     uniform = np.abs(1 / 6 - true / true.sum()).sum() / 2
-    assert metric("tvd_2").measure(replace(trial, made=nothing)) == pytest.approx(uniform, abs=1e-12)
+    assert metric("tvd_2_bins").measure(replace(trial, made=nothing)) == pytest.approx(uniform, abs=1e-12)
 
 
 def test_homogeneity_in_closed_form_is_the_mean_of_the_attack(table):

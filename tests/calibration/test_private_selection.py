@@ -16,10 +16,11 @@ import sfumato
 from sfumato.errors import BudgetExceeded, PlanError
 from sfumato.evaluate.calibrate import Target, calibrate
 from sfumato.evaluate.calibrate import private_selection as ladder
-from sfumato.evaluate.calibrate.metrics import Trial, metric
 from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
-from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_records_ecdf, misplaced_tvd
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.mechanisms.counts.histogram import Histogram
+from sfumato.metrics.catalogue import metric
+from sfumato.metrics.distances import MarginalPair, misplaced_records, misplaced_records_ecdf
 from sfumato.metrics.rows_view import CachedCounts
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema import Schema
@@ -54,7 +55,7 @@ def book(tmp_path) -> Ledger:
 
 
 def select(table, **more):
-    return calibrate(Histogram("size", 1.0), "tvd_1 <= 0.1", table, cost="private", grid=GRID, **more)
+    return calibrate(Histogram("size", 1.0), "tvd_1_bins <= 0.1", table, cost="private", grid=GRID, **more)
 
 
 def excess(counts, released, bound: Fraction, misplaced) -> int:
@@ -69,7 +70,7 @@ def excess(counts, released, bound: Fraction, misplaced) -> int:
     place=st.integers(0, 4),
     other=st.integers(0, 4),
     bound=st.fractions(0, 1).filter(lambda bound: bound < 1),
-    misplaced=st.sampled_from([misplaced_tvd, misplaced_records_ecdf]),
+    misplaced=st.sampled_from([misplaced_records, misplaced_records_ecdf]),
 )
 def test_one_record_moves_the_score_by_no_more_than_was_proved(counts, released, place, other, bound, misplaced):
     cells = len(counts)
@@ -85,15 +86,15 @@ def test_one_record_moves_the_score_by_no_more_than_was_proved(counts, released,
 
 def score(adjacency: str, bound: Fraction) -> NoisyScore:
     more = "" if adjacency == "add-remove" else 'adjacency = "replace"\nrows = 10'
-    target = Target(metric("tvd_1"), "<=", float(bound))
+    target = Target(metric("tvd_1_bins"), "<=", float(bound))
     return NoisyScore(target, Schema.parse(TOML.format(more=more)), 0.1, tuple(GRID))
 
 
 def test_the_bound_on_the_sensitivity_is_nearly_reached():
     """A release that wants more in a cell: one record more there takes off nearly one, and the allowance t as well."""
     released, counts = [10, 990], [0, 1000]
-    moved = excess([1, 1000], released, Fraction(1, 2), misplaced_tvd)
-    change = abs(moved - excess(counts, released, Fraction(1, 2), misplaced_tvd))
+    moved = excess([1, 1000], released, Fraction(1, 2), misplaced_records)
+    change = abs(moved - excess(counts, released, Fraction(1, 2), misplaced_records))
     units = score("add-remove", Fraction(1, 2)).units
     assert 0.98 * units < change <= units
     assert change > GRAIN, "a mutant that forgets the t n in the score must be caught"
@@ -166,7 +167,7 @@ def test_without_a_ledger_the_words_say_so(table):
 
 def test_no_candidate_may_be_good_enough(table, book):
     hard = {"cost": "private", "grid": [0.02, 0.05], "seed": 1, "ledger": book}
-    found = calibrate(Histogram("size", 1.0), "tvd_1 <= 0.001", table, **hard)
+    found = calibrate(Histogram("size", 1.0), "tvd_1_bins <= 0.001", table, **hard)
     assert {outcome.reason for outcome in book.outcomes("shops").values()} == {"no candidate met the target"}
     assert len(book.outcomes("shops")) == len(book.history("shops")) == 4
     assert found.chosen is None and found.release is None and found.charge.candidates_run == 2
@@ -179,7 +180,7 @@ def missed(table, times: int) -> tuple[int, int]:
     for seed in range(times):
         found = calibrate(
             Histogram("size", 1.0),
-            "tvd_1 <= 0.06",
+            "tvd_1_bins <= 0.06",
             table,
             cost="private",
             score_epsilon=0.005,
@@ -188,7 +189,7 @@ def missed(table, times: int) -> tuple[int, int]:
         )
         if found.release is not None:
             trial = Trial(table, found.release.method, 0, made=found.release.tables, memory=memory)
-            stopped, wrong = stopped + 1, wrong + (metric("tvd_1").measure(trial) > 0.06)
+            stopped, wrong = stopped + 1, wrong + (metric("tvd_1_bins").measure(trial) > 0.06)
     return stopped, wrong
 
 
@@ -205,11 +206,11 @@ def test_the_kept_release_meets_the_target_as_often_as_promised(monkeypatch):
 @pytest.mark.parametrize(
     ("target", "more", "words"),
     [
-        ("entropy_error <= 0.1", {}, "no sensitivity is proved for entropy_error; it is for: tvd_1"),
-        ("tvd_1 >= 0.1", {}, "must be of the form"),
-        ("tvd_1 <= 0.1", {"beta": 0.0}, "beta must lie"),
-        ("tvd_1 <= 0.1", {"bisection": True, "grid": None}, "bisection is not charged"),
-        ("tvd_1 <= 0.1", {"score_epsilon": 0}, "score_epsilon must be above 0"),
+        ("entropy_error_bins <= 0.1", {}, "no sensitivity is proved for entropy_error_bins; it is for: tvd_1_q16"),
+        ("tvd_1_bins >= 0.1", {}, "must be of the form"),
+        ("tvd_1_bins <= 0.1", {"beta": 0.0}, "beta must lie"),
+        ("tvd_1_bins <= 0.1", {"bisection": True, "grid": None}, "bisection is not charged"),
+        ("tvd_1_bins <= 0.1", {"score_epsilon": 0}, "score_epsilon must be above 0"),
     ],
 )
 def test_what_cannot_be_charged_is_refused(table, book, target, more, words):

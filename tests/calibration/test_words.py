@@ -6,12 +6,12 @@ import pytest
 
 from report.reading import words_of
 from sfumato.evaluate.calibrate.explain import advice, explain_value
-from sfumato.evaluate.calibrate.metrics import CATALOGUE
 from sfumato.evaluate.calibrate.result import Calibration, Charge, Point
+from sfumato.metrics.catalogue import CATALOGUE
 from sfumato.report.calibration_page import calibration_page
 
 
-def found(means: dict[float, float], target: str = "tvd_1 <= 0.05", half: float = 0.002, **changed) -> Calibration:
+def found(means: dict[float, float], target: str = "tvd_1_bins <= 0.05", half: float = 0.002, **changed) -> Calibration:
     """A curve through these means with intervals of that half width, none of which meets the target."""
     metric, comparison, bound = target.split()
     points = tuple(
@@ -40,7 +40,7 @@ def found(means: dict[float, float], target: str = "tvd_1 <= 0.05", half: float 
 
 def test_what_is_reachable_meets_the_rule_of_the_worse_end():
     curve = found({0.1: 0.2, 1.0: 0.0731})
-    assert advice(curve)[0] == "Reachable here: tvd_1 <= 0.076, by epsilon = 1."
+    assert advice(curve)[0] == "Reachable here: tvd_1_bins <= 0.076, by epsilon = 1."
     agreement = found({0.1: 0.2, 1.0: 0.618}, "transfer_ari >= 0.9")
     assert advice(agreement)[0] == "Reachable here: transfer_ari >= 0.61, by epsilon = 1."
 
@@ -49,7 +49,7 @@ def test_a_slope_is_followed_only_as_far_as_it_may_be():
     """An error of c / epsilon reaches its target where that law says; the guess is rounded to the safe side."""
     said = " ".join(advice(found({0.5: 0.2, 1.0: 0.1}, half=0.0)))
     assert "Larger values of epsilon were not tried" in said and "about epsilon = 2 would do" in said
-    far = " ".join(advice(found({0.5: 0.2, 1.0: 0.1}, "tvd_1 <= 0.001", half=0.0)))
+    far = " ".join(advice(found({0.5: 0.2, 1.0: 0.1}, "tvd_1_bins <= 0.001", half=0.0)))
     assert "Larger values" in far and "would do" not in far
     weak = " ".join(advice(found({8.0: 0.15, 16.0: 0.075}, half=0.0)))
     assert "about epsilon = 24 would do" in weak and "Epsilon 24 is large" in weak.split("to be tried.")[1]

@@ -38,12 +38,13 @@ def during_imports() -> None:
 
 def arrange(when: str) -> None:
     from sfumato.bundle import write
+    from sfumato.cli.options import TableOptions
     from sfumato.cli.release import release
     from sfumato.mechanisms.counts.contingency import Contingency
     from sfumato.privacy.ledger import Ledger
 
     if when == "before":
-        release.read = hit
+        TableOptions.read = hit
     elif when == "run":
         Contingency.run = hit
     elif when == "save":

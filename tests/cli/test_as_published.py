@@ -62,9 +62,9 @@ def test_attacks_take_what_was_printed(folder, sfumato_cli, attack):
 
 
 def test_calibration_takes_what_was_printed(folder, sfumato_cli):
-    grid = ("--grid", "0.5,2", "--repeats", "2", "--seed", "1", "--target", "tvd_1 <= 0.5")
+    grid = ("--grid", "0.5,2", "--repeats", "2", "--seed", "1", "--target", "tvd_1_bins <= 0.5")
     code, out, _ = sfumato_cli("calibrate", *TABLE, *PRINTED[:-2], *grid)
-    assert code == 0 and "tvd_1 of histogram-as-published against epsilon" in out
+    assert code == 0 and "tvd_1_bins of histogram-as-published against epsilon" in out
 
 
 def test_the_methods_that_have_a_printed_form_are_listed(folder, sfumato_cli):

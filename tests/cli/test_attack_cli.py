@@ -13,8 +13,7 @@ import pytest
 import sfumato
 from sfumato.cli.risk import games as risk_verbs
 from sfumato.example import codebook, households, write_households
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import ShadowModelAttack
+from sfumato.risk.attacks import FreshReferenceLinkage, ShadowModelAttack
 from sfumato.risk.simulated import membership_game
 from sfumato.risk.simulated.membership_game import default_trials
 from sfumato.schema.column import Column
@@ -76,7 +75,7 @@ def test_inference_on_a_bundle_and_on_a_file(folder, sfumato_cli):
     asked = ("risk", "inference", *TABLE, "--known", "sex", "--sensitive", "insured", "--seed", "1", "--json")
     rates = {}
     for place in ("counts", "rows", "rows/data.parquet", "rows/data.csv"):
-        code, out, _ = sfumato_cli(*asked, "--release", place, "--control", "others.csv")
+        code, out, _ = sfumato_cli(*asked, "--release", place, "--holdout", "others.csv")
         assert code == 0
         rates[place] = json.loads(out)["attacks"][0]["rate"]
     assert rates["rows"] == rates["rows/data.parquet"] == rates["rows/data.csv"]
@@ -168,8 +167,8 @@ def test_a_copy_is_read_off_by_values_and_not_by_bins(folder, sfumato_cli):
         (("inference", *TABLE, "--known", "shoe", "--sensitive", "insured", *MARGINALS), "shoe"),
         (("inference", *TABLE, "--known", "insured", "--sensitive", "insured", *MARGINALS), "both known and sensitive"),
         (
-            ("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--control", "h.csv"),
-            "--control",
+            ("inference", *TABLE, "--known", "sex", "--sensitive", "insured", *MARGINALS, "--holdout", "h.csv"),
+            "--holdout",
         ),
         (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "."), "not a bundle"),
         (("inference", *TABLE, "--known", "age", "--sensitive", "insured", "--release", "no.csv"), "no file"),

@@ -36,10 +36,10 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def test_it_prints_the_curve_and_writes_the_page(folder, sfumato_cli):
-    code, out, err = sfumato_cli(*CALL, "--target", "tvd_1 <= 0.02", *GRID, "--out", "found")
+    code, out, err = sfumato_cli(*CALL, "--target", "tvd_1_bins <= 0.02", *GRID, "--out", "found")
     assert (code, err) == (0, "")
-    assert "tvd_1 of histogram against epsilon" in out
-    assert re.search(r"epsilon = 0\.3 is the smallest value that meets tvd_1 <= 0\.02, of 3 values", out)
+    assert "tvd_1_bins of histogram against epsilon" in out
+    assert re.search(r"epsilon = 0\.3 is the smallest value that meets tvd_1_bins <= 0\.02, of 3 values", out)
     assert "this choice was not charged" in out and "custodian's copy, do not publish" in out
     page = (folder / "found" / "calibration.html").read_text()
     assert (
@@ -52,7 +52,7 @@ def test_it_prints_the_curve_and_writes_the_page(folder, sfumato_cli):
 
 
 def test_machines_get_one_document(folder, sfumato_cli):
-    code, out, _ = sfumato_cli(*CALL, "--target", "tvd_1 <= 0.02", *GRID, "--cost", "pilot", "--json")
+    code, out, _ = sfumato_cli(*CALL, "--target", "tvd_1_bins <= 0.02", *GRID, "--cost", "pilot", "--json")
     body = json.loads(out)
     assert code == 0 and body["calibration"]["cost"] == "pilot" and not body["calibration"]["private_data_used"]
     assert Path(body["page"]).parent.name == "-b-clinic-b--calibration"
@@ -73,7 +73,7 @@ def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumat
     code, out, err = sfumato_cli(
         *CALL,
         "--target",
-        "tvd_1 <= 0.2",
+        "tvd_1_bins <= 0.2",
         "--grid",
         "0.5,1,5",
         "--cost",
@@ -87,7 +87,7 @@ def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumat
     assert sfumato_cli("verify", "found/release", "--ledger", "budget.db")[0] == 0
     bundle, page = Path("found/release/release.json"), next(Path("found").glob("*.html"))
     assert bundle.stat().st_mtime_ns < page.stat().st_mtime_ns  # what was paid for comes first
-    again = (*CALL, "--target", "tvd_1 <= 0.2", "--grid", "0.5,1,5", "--cost", "private", "--ledger", "budget.db")
+    again = (*CALL, "--target", "tvd_1_bins <= 0.2", "--grid", "0.5,1,5", "--cost", "private", "--ledger", "budget.db")
     code, _, err = sfumato_cli(*again, "--out", "found", "--force")
     assert code == 2 and "release" in err
     code, _, err = sfumato_cli(*again, "--out", "other")  # the whole ladder costs 6.8, and at least 0.6 are gone
@@ -98,15 +98,18 @@ def test_a_charged_selection_is_recorded_and_its_release_verifies(folder, sfumat
     ("more", "words"),
     [
         (("--target", "nonsense <= 1"), "there is no metric 'nonsense'"),
-        (("--target", "tvd_1 < 1"), "use <= or >="),
-        (("--target", "tvd_1 <= 1", "--grid", "a,b"), "is not a list of numbers"),
-        (("--target", "tvd_1 <= 1", "--range", "1-3"), "not of the form low:high"),
-        (("--target", "tvd_1 <= 1", "--cost", "free"), "unknown cost 'free'"),
+        (("--target", "tvd_1_bins < 1"), "use <= or >="),
+        (("--target", "tvd_1_bins <= 1", "--grid", "a,b"), "is not a list of numbers"),
+        (("--target", "tvd_1_bins <= 1", "--range", "1-3"), "not of the form low:high"),
+        (("--target", "tvd_1_bins <= 1", "--cost", "free"), "unknown cost 'free'"),
         (
             ("--target", "membership_auc <= 1", "--cost", "private", "--no-ledger"),
             "no sensitivity is proved for membership_auc",
         ),
-        (("--target", "tvd_1 <= 1", "--parameter", "size", "--grid", "1", "--epsilon", "1"), "has no parameter 'size'"),
+        (
+            ("--target", "tvd_1_bins <= 1", "--parameter", "size", "--grid", "1", "--epsilon", "1"),
+            "has no parameter 'size'",
+        ),
     ],
 )
 def test_errors_are_named_and_leave_nothing_behind(folder, sfumato_cli, more, words):
@@ -116,7 +119,7 @@ def test_errors_are_named_and_leave_nothing_behind(folder, sfumato_cli, more, wo
 
 
 def test_an_earlier_page_is_kept_unless_forced(folder, sfumato_cli):
-    arguments = (*CALL, "--target", "tvd_1 <= 0.02", *GRID, "--out", "found")
+    arguments = (*CALL, "--target", "tvd_1_bins <= 0.02", *GRID, "--out", "found")
     assert sfumato_cli(*arguments)[0] == 0
     code, _, err = sfumato_cli(*arguments)
     assert code == 2 and "--force" in err
@@ -136,7 +139,7 @@ def test_a_ceiling_reads_the_schema_and_never_the_data(folder, sfumato_cli):
     histogram = ("--schema", "s.toml", "--method", "histogram", "--set", "column=illness")
     code, out, err = sfumato_cli("calibrate", "gone.csv", *histogram, "--target", "hits <= 0.05 at 0.01", "--out", "f")
     assert (code, err) == (0, "") and "epsilon = 1.6 is the largest" in out and "gone.csv was not read" in out
-    assert "finds at most 5 of 100 who are" in out and "What others took, near the choice" in out
+    assert "finds at most 5 of 100 who are" in out and "Published deployments near the choice" in out
     assert "may be shown to anybody" in out and "OpenDP Deployments Registry" in (folder / "f" / PAGE).read_text()
 
 
@@ -147,7 +150,7 @@ def test_a_ceiling_takes_the_method_that_a_release_would_take(folder, sfumato_cl
 
 
 def test_what_is_measured_says_that_it_needs_data(folder, sfumato_cli):
-    code, _, err = sfumato_cli("calibrate", "--target", "tvd_1 <= 0.05")
+    code, _, err = sfumato_cli("calibrate", "--target", "tvd_1_bins <= 0.05")
     assert code == 2 and "DATA is missing" in err and "--schema is missing" in err and "advantage <= 0.2" in err
     code, _, err = sfumato_cli("calibrate", "--target", "hits <= 0.05", "--schema", "s.toml")
     assert code == 2 and "behind 'at'" in err and "hits <= 0.2 at 0.01" in err

@@ -13,6 +13,7 @@ from comparison.people import FACTS, people, shuffled
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     people(1, 300).to_csv("people.csv", index=False)
     people(2, 300).to_csv("held.csv", index=False)
     shuffled(people(1, 300), 3).to_csv("made.csv", index=False)
@@ -30,7 +31,7 @@ def test_the_verdict_comes_first_and_says_what_the_rows_are_good_for(files: Path
     assert words.startswith("╭─ people: usable in part")
     for part in (
         "not usable",
-        "tvd_2: pairs of columns",
+        "tvd_2_q16: pairs of columns",
         "second real sample",
         "Largest differences, pairs",
         "this many real rows",
@@ -44,7 +45,7 @@ def test_json_holds_every_measure_with_its_yardstick(files: Path, sfumato_cli) -
     body = json.loads(out)
     assert code == 0 and body["grade"] == "usable in part" and "custodian" in body["notice"]
     assert body["rows"] == body["made_rows"] == 300 and body["holdout_rows"] is None
-    assert body["measures"]["tvd_1"]["value"] == 0 < body["measures"]["tvd_1"]["yardstick"]
+    assert body["measures"]["tvd_1_q16"]["value"] == 0 < body["measures"]["tvd_1_q16"]["yardstick"]
     assert list(body["predictions"]) == ["owner"] and body["equivalent_rows"]["single"] is None
     assert len(body["columns"]) == 5
 

@@ -102,7 +102,7 @@ def test_absent_extras_come_with_the_command_that_installs_them(monkeypatch):
     assert found.can_release and states(found, "extra")["deep"] == "absent"
     hint = next(check.detail for check in found.checks if check.name == "deep")
     assert hint == "without optax: pip install 'sfumato[deep]'"
-    assert states(found, "noise")["OpenDP stands by"] == "absent" and found.warnings == ()
+    assert states(found, "noise")["OpenDP is available"] == "absent" and found.warnings == ()
 
 
 def test_a_wrong_limit_of_memory_is_a_warning(monkeypatch, sfumato_cli):
@@ -135,10 +135,10 @@ def one_sign(coarse, signs, *arguments):
     ("loop", "mutant", "words"),
     [
         ("invert", lambda *arguments: 0, "search"),
-        ("signed", lambda sizes, words: None, "signs or digits"),
+        ("apply_signs", lambda sizes, words: None, "signs or digits"),
         ("join_digits", lambda noise, rest, run: np.multiply(noise, run, out=noise), "signs or digits"),
-        ("propose", careless, "rejection"),
-        ("propose", one_sign, "rejection"),
+        ("propose_gaussian", careless, "rejection"),
+        ("propose_gaussian", one_sign, "rejection"),
         ("add_clamped", plain_sum, "not clamped"),
         ("add_clamped", None, "TypeError"),
     ],
@@ -162,4 +162,4 @@ def test_what_killed_runs_left_is_listed_and_removed_on_request(tmp_path, monkey
     assert not half.exists()
     assert "nothing was left behind" in sfumato_cli("doctor", ".")[1]
     code, _, err = sfumato_cli("doctor", "--clean")
-    assert (code, "need a folder" in err) == (2, True)
+    assert (code, "require a folder" in err) == (2, True)

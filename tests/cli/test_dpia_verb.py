@@ -26,7 +26,7 @@ def test_the_form_is_printed_written_and_told_to_machines(bundle, sfumato_cli):
     code, printed, _ = sfumato_cli("dpia", "b", "--ledger", "l.db")
     assert code == 0 and printed.startswith("# Impact assessment: households\n") and "left epsilon 1" in printed
     code, out, _ = sfumato_cli("dpia", "b", "--ledger", "l.db", "--out", "d.md")
-    assert code == 0 and "d.md" in out and "no legal advice" in out
+    assert code == 0 and "d.md" in out and "not legal advice" in out
     assert (bundle / "d.md").read_text() == printed
     code, out, _ = sfumato_cli("dpia", "b", "--out", "d.html", "--json")
     assert code == 0 and json.loads(out)["path"].endswith("d.html") and "Purpose" in json.loads(out)["blanks"]

@@ -11,7 +11,7 @@ import pytest
 import sfumato
 from sfumato import AIM, Ledger, Schema
 from sfumato.cli.console import Console
-from sfumato.cli.release.screen import asked_rows
+from sfumato.cli.release.screen import ask_row_count
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import NOTE
 from sfumato.errors import OverwhelmedError, PlanError
@@ -36,7 +36,9 @@ def foretold(plan, schema, method, rows):
     """Return a forecast that follows from the number of rows alone: fewer than 1,000 of them drown."""
     drowned = rows is not None and rows < NEEDED
     verdict = "of use from about 1,000 rows on" if rows is None else f"{'noise' if drowned else 'good'} at {rows:,}"
-    errors = dict.fromkeys(("tvd_1", "tvd_2", "share_error", "mean_error", "mean_error_range", "median_error_range"))
+    errors = dict.fromkeys(
+        ("tvd_1_q16", "tvd_2_q16", "share_error", "mean_error_sd", "mean_error_range", "median_error_range")
+    )
     columns = tuple(ColumnForecast(column.name, 0.1, 0.1, drowned=drowned) for column in schema)
     needed = (("single columns", NEEDED),)
     return Forecast(
@@ -107,9 +109,9 @@ def test_somebody_at_a_terminal_is_asked_how_many_rows_there_are(folder, monkeyp
     table = sfumato.read("p.csv", Schema.load("s.toml"))
     planned = sfumato.plan(table, AIM(epsilon=1))
     monkeypatch.setattr("sys.stdin", Answers("many\n500\n\n"))
-    assert (asked_rows(Console(), planned), asked_rows(Console(), planned)) == (500, None)
-    assert asked_rows(Console(json=True), planned) is None
-    assert asked_rows(Console(), sfumato.plan(table, AIM(epsilon=1), about_rows=9)) is None
+    assert (ask_row_count(Console(), planned), ask_row_count(Console(), planned)) == (500, None)
+    assert ask_row_count(Console(json=True), planned) is None
+    assert ask_row_count(Console(), sfumato.plan(table, AIM(epsilon=1), about_rows=9)) is None
 
 
 class Answers(io.StringIO):

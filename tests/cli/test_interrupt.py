@@ -118,7 +118,7 @@ def test_a_failure_after_the_spend_says_what_was_spent(folder, monkeypatch, sfum
     monkeypatch.setattr(Contingency, "run", fail)
     code, _, err = sfumato_cli(*RELEASE, "--ledger", "L", "--out", "out")
     assert code == 2
-    assert err.startswith("ResourceError: there is not enough memory")
+    assert err.startswith("ResourceError: not enough memory")
     assert "epsilon 1 is spent (entry 2 of the ledger)" in err
     assert Ledger("L").outcomes("t")[2].reason == "failed: MemoryError"
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +103,22 @@ def test_the_shell_completes_verbs_and_their_options(words, offered):
     environment = {"PYTHONPATH": ":".join(sys.path), **completing}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.stdout.split() == offered
+
+
+ROOT = Path(__file__).parents[2]
+NAMED = re.compile(r"(?:[`'\"(]|\$ )sfumato ([a-z]+)\b(?: ([a-z]+(?:-[a-z]+)*)\b)?")
+LABELS = {"bundle", "check", "hash", "import", "kept", "person", "place", "rank", "rel", "values"}
+"""Words that are not commands: labels of hashes and of measurements, an import, and a completion."""
+
+
+def test_every_command_that_a_text_names_exists():
+    files = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    files += [path for suffix in ("py", "toml", "j2") for path in (ROOT / "src").rglob(f"*.{suffix}")]
+    unknown: list[str] = []
+    for path in files:
+        for first, second in NAMED.findall(path.read_text(encoding="utf-8")):
+            verb = VERBS.get(first)
+            is_command = verb is not None and (verb.home or not second or f"{first} {second}" in VERBS)
+            if not is_command and first not in LABELS and path.name != "verbs.py":
+                unknown.append(f"{path.name}: sfumato {first} {second}")
+    assert unknown == []

@@ -78,7 +78,19 @@ def test_calibrate_moves_epsilon_without_being_told(incomes, sfumato_cli, tmp_pa
     (data, schema), out = incomes, str(tmp_path / "calibration")
     given = ["-m", "pseudo-posterior", *words("target=x", "predictors=z", "family=lognormal", "way=statistics")]
     code, shown, error = sfumato_cli(
-        "calibrate", data, "-s", schema, *given, "--target", "tvd_1 <= 0.9", "--repeats", "2", "--seed", "1", "-o", out
+        "calibrate",
+        data,
+        "-s",
+        schema,
+        *given,
+        "--target",
+        "tvd_1_bins <= 0.9",
+        "--repeats",
+        "2",
+        "--seed",
+        "1",
+        "-o",
+        out,
     )
     assert code == 0, error
     assert "epsilon" in shown

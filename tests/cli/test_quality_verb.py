@@ -39,10 +39,12 @@ def test_a_statement_is_planned_charged_and_verified(place, sfumato_cli):
     assert code == 0 and json.loads(out)["left_after"] == "0.95"
     assert not (place / "bundle" / "quality.json").exists()
     code, out, _ = sfumato_cli(*ARGUMENTS, *with_ledger)
-    assert code == 0 and "tvd_2" in out and "epsilon 0.95 of 6" in out
+    assert code == 0 and "tvd_2_q16" in out and "epsilon 0.95 of 6" in out
     assert "city (the last column of 2 to 20 levels; no other was named)" in out
     code, out, _ = sfumato_cli("verify", "bundle", *with_ledger)
-    assert code == 0 and "quality.json states, at epsilon 0.05 (together with what it lies beside, 5.05): tvd_1" in out
+    assert (
+        code == 0 and "quality.json states, at epsilon 0.05 (together with what it lies beside, 5.05): tvd_1_q16" in out
+    )
     code, _, err = sfumato_cli(*ARGUMENTS, *with_ledger)
     assert code == 2 and "--again" in err
     code, out, _ = sfumato_cli(*ARGUMENTS, *with_ledger, "--again", "--target", "sex", "--json")

@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
 
 
 AGE = ("--schema", "h.toml", "--method", "histogram", "--set", "column=age")
-LADDER = (*AGE[:6], "--target", "tvd_1 <= 0.5", "--cost", "private", "--score-epsilon", "1", "--out", "found")
+LADDER = (*AGE[:6], "--target", "tvd_1_bins <= 0.5", "--cost", "private", "--score-epsilon", "1", "--out", "found")
 
 
 def test_plan_and_release_refuse_and_allow(folder, sfumato_cli):

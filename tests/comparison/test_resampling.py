@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from comparison.people import people, schema
-from sfumato.evaluate.compare.distances import distances
-from sfumato.evaluate.compare.resampling import half_widths, random_groups, second_sample
-from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView, read_points
+from sfumato.evaluate.compare.run import read_points
+from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
+from sfumato.metrics.distances import distances
+from sfumato.metrics.second_sample import half_widths, random_groups, second_sample
 
 ROWS = 400
 TABLES = 8
@@ -16,11 +17,11 @@ NEAR = 0.15
 """The mean over tables and samples has a standard error of 4 %, the yardstick is 5 % too large: alpha is 0.01."""
 
 
-def sides(first: int, fresh: int = FRESH) -> tuple[ComparisonLayout, RowsView, list[RowsView]]:
+def sides(first: int, fresh: int = FRESH) -> tuple[ComparisonLayout, BinnedRows, list[BinnedRows]]:
     """Return a table and fresh samples of its population."""
     facts = schema()
     points = [read_points(people(100 * first + i, ROWS), facts, facts.names, "t") for i in range(fresh + 1)]
-    layout = ComparisonLayout.of(facts, tuple(facts), points[0])
+    layout = ComparisonLayout.of(facts, tuple(facts), points[-1], points[0])
     made = [layout.side(each) for each in points]
     return layout, made[0], made[1:]
 
@@ -28,7 +29,7 @@ def sides(first: int, fresh: int = FRESH) -> tuple[ComparisonLayout, RowsView, l
 def test_the_yardstick_is_what_fresh_samples_have_and_a_bootstrap_is_not() -> None:
     """8 tables of 400 rows with 3 fresh samples each. The mutant, a bootstrap of the table, is too near."""
     generator = np.random.default_rng(1)
-    found: dict[str, list[tuple[float, float, float]]] = {"tvd_1": [], "tvd_2": [], "tvd_3": []}
+    found: dict[str, list[tuple[float, float, float]]] = {"tvd_1_q16": [], "tvd_2_q16": [], "tvd_3_q16": []}
     for first in range(TABLES):
         layout, true, fresh = sides(first)
         second = second_sample(layout, true, ROWS, seed=first)
@@ -45,7 +46,7 @@ def test_the_yardstick_is_what_fresh_samples_have_and_a_bootstrap_is_not() -> No
 def test_a_larger_release_has_a_nearer_yardstick() -> None:
     layout, true, _ = sides(0, fresh=0)
     small, large = (second_sample(layout, true, rows, seed=0) for rows in (100, 10_000))
-    assert small.mean["tvd_1"] > 1.5 * large.mean["tvd_1"] > 0
+    assert small.mean["tvd_1_q16"] > 1.5 * large.mean["tvd_1_q16"] > 0
     assert small.own == large.own
 
 
@@ -57,7 +58,7 @@ def test_intervals_are_as_wide_as_fresh_releases_vary() -> None:
     layout, true, fresh = sides(9, fresh=12)
     measured = [distances(layout, true, each).values for each in fresh]
     widths = half_widths(layout, true, fresh[0], seed=2)
-    for name in ("tvd_1", "tvd_2", "mean_error"):
+    for name in ("tvd_1_q16", "tvd_2_q16", "mean_error_sd"):
         assert 1 < widths[name] / np.std([each[name] for each in measured]) < 5, name
 
 

@@ -328,7 +328,7 @@ def test_a_ladder_and_the_rung_it_kept_are_equal(adjacency, tmp_path, setting):
     def climbed(neighbour: bool) -> replay.Shown:
         table = sfumato.read(given.write(frame(adjacency, neighbour), given.folder), given.schemas[0])
         search = {"grid": [0.5, 1, 2], "score_epsilon": 0.5, "ledger": False, "cost": "private"}
-        found = calibrate(sfumato.Histogram("city", epsilon=1), "tvd_1 <= 0.3", table, **search)
+        found = calibrate(sfumato.Histogram("city", epsilon=1), "tvd_1_bins <= 0.3", table, **search)
         files, _ = given.shown(found.release, emptied(tmp_path / "out") / "bundle", {})
         return {**files, **replay.texts(ladder=repr(found))}, found.release.events
 

@@ -11,7 +11,8 @@ import pytest
 import sfumato
 from sfumato.core.data_access import LEAVING, data_access_of
 from sfumato.core.method import Method, methods, published_methods
-from sfumato.table.engines.engine import DuckDBEngine, IbisEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.ibis import IbisEngine
 from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.scan_plan import group_by_scan
 
@@ -62,7 +63,7 @@ def test_the_rows_are_passed_over_as_often_as_was_said(name, few, frame, groupin
         monkeypatch.setattr(DuckDBEngine, asked, lambda self, e, real=real: seen.append(e) or real(self, e))
     if grouping:
         monkeypatch.setattr(DuckDBEngine, "streams", property(lambda self: False))
-        monkeypatch.setattr(DuckDBEngine, "answer", lambda self, ask, schema: group_by_scan(ask, schema, "mysql"))
+        monkeypatch.setattr(DuckDBEngine, "scan_plan", lambda self, ask, schema: group_by_scan(ask, schema, "mysql"))
     table = sfumato.read(frame, few)
     plan = sfumato.plan(table, method)
     assert plan.reading is not None and seen == []

@@ -1,4 +1,4 @@
-"""Releases in a loop and is killed 50 times at random points; run by test_crash.py in a process of its own."""
+"""Releases in a loop and is killed at random points; run by test_crash.py in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pandas as pd
 
 import sfumato
 
-KILLS = 50
 SCHEMA = sfumato.Schema.parse('[table]\nname = "t"\n[columns.x]\nkind = "boolean"\n')
 
 
@@ -31,11 +30,11 @@ def release_for_ever(ledger: sfumato.Ledger, folder: Path, run: int) -> None:
         partial.rename(folder / f"{run}-{number}.released")
 
 
-def main(folder: Path, seed: int) -> None:
+def main(folder: Path, seed: int, kills: int) -> None:
     ledger, rng = sfumato.Ledger(folder / "ledger.db"), random.Random(seed)
     ledger.open_table("t", epsilon=1000, adjacency="add-remove")
     sfumato.release(sfumato.read(pd.DataFrame({"x": [True]}), SCHEMA), sfumato.Histogram("x", epsilon=1))
-    for run in range(KILLS):
+    for run in range(kills):
         child = os.fork()
         if child == 0:
             release_for_ever(ledger, folder, run)
@@ -45,4 +44,4 @@ def main(folder: Path, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

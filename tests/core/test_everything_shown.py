@@ -211,7 +211,7 @@ def test_a_kept_rung_counts_its_ladder_and_the_purchase(
 ):
     monkeypatch.setattr(NoisyScore, "draw", lambda *_: -(10**9))
     table, options = sfumato.read(FRAME, bought), {"cost": "private", "grid": [0.5, 1], "score_epsilon": 0.25}
-    made = calibrate(Histogram("city", 1.0), "tvd_1 <= 0.1", table, ledger=False, **options).release
+    made = calibrate(Histogram("city", 1.0), "tvd_1_bins <= 0.1", table, ledger=False, **options).release
     assert made is not None and total(made.guarantee) == (Fraction(7), Fraction(1, 10**9))
     assert sum("for everything that is shown" in note for note in made.notes) == 1
     assert any("epsilon 7 and delta" in note for note in made.notes)

@@ -17,7 +17,7 @@ import sfumato
 from sfumato import Ledger
 from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import LedgerError, MissingEntryError, UnmarkedBundleWarning
-from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
 
 NAME = "households"
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
+from sfumato.arrays import project_counts
 from sfumato.entropy import shannon
 from sfumato.errors import BudgetExceeded, PlanError
-from sfumato.mechanisms.tree_model import fit_tree, iterative_proportional_fitting, project_counts
+from sfumato.mechanisms.tree_model import fit_tree, iterative_proportional_fitting
 
 TINY = Schema.parse("""
 [table]

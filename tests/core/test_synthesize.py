@@ -94,7 +94,7 @@ def test_bought_facts_are_not_lost_where_the_rows_cannot_be_released(people, boo
     def failing(*_, **__):
         raise TableError("the table is gone")
 
-    monkeypatch.setattr(sys.modules["sfumato.synthesize"], "read", failing)
+    monkeypatch.setattr(sys.modules["sfumato.synthesis"], "read", failing)
     with pytest.raises(TableError) as caught:
         sfumato.synthesize(people, epsilon=1, buy=0.4, ledger=book, name="people")
     assert isinstance(caught.value.schema, Schema) and "not lost" in caught.value.__notes__[0]

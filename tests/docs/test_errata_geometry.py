@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.evaluate.utility.clusters import ari_from_confusion
+from sfumato.metrics.clusters import ari_from_confusion
 from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, SharedResults, private_transfer
 from sfumato.papers.kmeans_geometry.tables import PRINTED_CONFUSION
 from sfumato.papers.result import Erratum
+
+pytestmark = pytest.mark.xdist_group("errata of the geometry page")  # computed once, for all tests that look at it
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster-geometry.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.?\d+")
@@ -90,7 +92,7 @@ def test_reflection_and_labels(work: SharedResults):
 
 
 def test_the_bare_box_is_the_yardstick(work: SharedResults):
-    from sfumato.evaluate.utility.clusters import transfer_ari
+    from sfumato.metrics.clusters import transfer_ari
     from sfumato.papers.kmeans_geometry.simulation import CLUSTERS, PUBLIC_BOX
 
     low, high = np.array(PUBLIC_BOX).T

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.evaluate.utility.prediction import mapd, optimal_profit_ratio, total_variation
 from sfumato.mechanisms.two_stage import TwoStagePlan, release_two_stage
-from sfumato.metrics.learners.ridge_solvers import LAMBDAS, checked_grid
+from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS, checked_grid
+from sfumato.papers.two_stage.price_metrics import mapd, optimal_profit_ratio
 from sfumato.papers.two_stage.published import blending as rules
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
+from sfumato.papers.two_stage.trial import column_tvds_w20
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.interval_disclosure import (
     blended,
@@ -153,7 +154,7 @@ def test_a_blend_is_a_convolution():
     made = blended(x, s, 0.5)
     variance, distance = said(5, r"variance times (\.\d+) and total variation (\.\d+),")
     assert made.var() / x.var() == pytest.approx(variance, abs=0.02)
-    assert total_variation(x, made)[0] == pytest.approx(distance, abs=0.015)
+    assert column_tvds_w20(x, made)[0] == pytest.approx(distance, abs=0.015)
 
 
 def test_bandwidths_and_lambdas():

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from sfumato.entropy import (
     continuity_bound,
-    published_bound,
-    published_renyi_bound,
     renyi,
     sensitivity,
     shannon,
 )
 from sfumato.errors import PlanError
+from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
 
 ORDERS = [0.5, 0.75, 1, 1.5, 2, 3, 10, math.inf]
 

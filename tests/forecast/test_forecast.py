@@ -17,10 +17,10 @@ from sfumato.mechanisms.entropy.method import EntropyRelease
 from sfumato.schema.column import Column
 
 ERRORS = (
-    "tvd_1",
-    "tvd_2",
+    "tvd_1_q16",
+    "tvd_2_q16",
     "share_error",
-    "mean_error",
+    "mean_error_sd",
     "mean_error_range",
     "median_error_range",
     "smallest_relation",
@@ -63,13 +63,13 @@ def test_more_rows_are_never_worse_and_end_better(method):
 def test_a_larger_epsilon_is_never_worse():
     made = [foreseen(2_000, epsilon=epsilon) for epsilon in (0.01, 1, 2, 15)]
     assert all(not_worse(better, worse) for worse, better in pairwise(made))
-    assert made[-1].tvd_1 < made[0].tvd_1 / 10
+    assert made[-1].tvd_1_q16 < made[0].tvd_1_q16 / 10
 
 
 def test_fewer_columns_like_these_are_never_worse():
     made = [foreseen(2_000, columns=columns) for columns in (4, 8, 20, 80)]
     assert all(not_worse(better, worse) for better, worse in pairwise(made))
-    assert made[0].tvd_1 < made[-1].tvd_1 / 2
+    assert made[0].tvd_1_q16 < made[-1].tvd_1_q16 / 2
 
 
 @pytest.mark.parametrize("width", [30, 300, 3_000, 30_000])
@@ -134,10 +134,10 @@ def test_without_a_number_of_rows_it_says_from_how_many_on():
 def test_rows_that_are_needed_are_just_enough():
     needed = dict(foreseen(None).rows_needed)
     for use, name, most in (
-        ("single columns", "tvd_1", 0.1),
-        ("means", "mean_error", 0.1),
+        ("single columns", "tvd_1_q16", 0.1),
+        ("means", "mean_error_sd", 0.1),
         ("weak relations", "smallest_relation", 0.2),
-        ("cross tables of two columns", "tvd_2", 0.1),
+        ("cross tables of two columns", "tvd_2_q16", 0.1),
     ):
         few, enough = (getattr(foreseen(round(factor * needed[use])), name) for factor in (0.9, 1.1))
         assert enough <= most < few, use
@@ -147,12 +147,12 @@ def test_advice_is_the_forecast_computed_again_with_that_change():
     now = foreseen(3_000, 30)
     by_words = {advice.words: advice for advice in now.advice}
     rows = by_words["4 times as many rows"]
-    assert (rows.measure, rows.now) == ("tvd_2", now.tvd_2)
-    assert rows.then == pytest.approx(foreseen(12_000, 30).tvd_2)
+    assert (rows.measure, rows.now) == ("tvd_2_q16", now.tvd_2_q16)
+    assert rows.then == pytest.approx(foreseen(12_000, 30).tvd_2_q16)
     epsilon = by_words["epsilon 2 instead of 1"]
-    assert epsilon.then == pytest.approx(foreseen(3_000, 30, 2).tvd_2, rel=0.05)
+    assert epsilon.then == pytest.approx(foreseen(3_000, 30, 2).tvd_2_q16, rel=0.05)
     columns = by_words["the 10 columns that matter most, instead of 30"]
-    assert columns.then == pytest.approx(foreseen(3_000, 10).tvd_2, rel=0.15)
+    assert columns.then == pytest.approx(foreseen(3_000, 10).tvd_2_q16, rel=0.15)
     gains = [advice.then / advice.now for advice in now.advice]
     assert gains == sorted(gains)
     assert all(gain <= 0.9 for gain in gains)
@@ -167,13 +167,13 @@ def test_what_counts_release_is_their_own_noise():
     histogram = Histogram(column="c1", epsilon=1)
     made = forecast(histogram.plan(schema), schema, histogram, 1_000)
     noise = math.sqrt(2) * histogram.plan(schema).stages[0].scale
-    assert made.tvd_1 == pytest.approx(0.5 * 8 * math.sqrt(2 / math.pi) * noise / 1_000)
-    assert (made.tvd_2, made.smallest_relation, made.mean_error) == (None, None, None)
+    assert made.tvd_1_q16 == pytest.approx(0.5 * 8 * math.sqrt(2 / math.pi) * noise / 1_000)
+    assert (made.tvd_2_q16, made.smallest_relation, made.mean_error_sd) == (None, None, None)
     table = Contingency(columns=["c1", "c3"], epsilon=1)
     both = forecast(table.plan(schema), schema, table, 1_000)
     noise = math.sqrt(2) * table.plan(schema).stages[0].scale
-    assert both.tvd_2 == pytest.approx(0.5 * 8 * 3 * math.sqrt(2 / math.pi) * noise / 1_000)
-    assert both.tvd_1 < both.tvd_2
+    assert both.tvd_2_q16 == pytest.approx(0.5 * 8 * 3 * math.sqrt(2 / math.pi) * noise / 1_000)
+    assert both.tvd_1_q16 < both.tvd_2_q16
 
 
 @pytest.mark.parametrize("method", [Marginals(epsilon=1), MST(epsilon=1), Grid(columns=["c0", "c2"], epsilon=1)])
@@ -181,9 +181,9 @@ def test_other_methods_that_make_rows_have_one(method):
     schema = replace(schema_of(4), adjacency="replace", rows=4_000)
     plan = method.plan(schema)
     few, many = (forecast(plan, schema, method, rows) for rows in (400, 40_000))
-    assert many.tvd_1 < few.tvd_1
-    assert many.tvd_2 < few.tvd_2
-    assert many.mean_error < few.mean_error
+    assert many.tvd_1_q16 < few.tvd_1_q16
+    assert many.tvd_2_q16 < few.tvd_2_q16
+    assert many.mean_error_sd < few.mean_error_sd
 
 
 def test_where_none_is_known_there_is_none():

@@ -1,4 +1,4 @@
-"""The list of slow tests names tests that exist: a renamed one would come back into ``make quick`` unseen."""
+"""The lists of slow and thorough tests name tests that exist: a renamed one would come back unseen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _names_in(file: Path) -> set[str]:
 def _missing() -> list[str]:
     known: dict[str, set[str]] = {}
     missing: list[str] = []
-    for line in sorted(slow_list.listed()):
+    for line in sorted(slow_list.listed() | slow_list.listed(slow_list.THOROUGH)):
         file, _, name = slow_list.plain(line).partition("::")
         place = ROOT / file
         if name and place.is_file() and file not in known:
@@ -41,12 +41,12 @@ def _missing() -> list[str]:
 
 def test_the_list_names_only_tests_that_exist():
     gone = "\n  ".join(_missing())
-    assert not gone, f"measure anew with 'make slow-list', or rename in tests/slow.txt:\n  {gone}"
+    assert not gone, f"measure anew with 'make slow-list', or rename in tests/slow.txt or tests/thorough.txt:\n  {gone}"
 
 
 def test_a_name_that_is_gone_is_found(monkeypatch):
     names = {"tests/packaging/test_slow_list.py::test_gone", "tests/gone.py", "tests/packaging"}
-    monkeypatch.setattr(slow_list, "listed", lambda: frozenset(names))
+    monkeypatch.setattr(slow_list, "listed", lambda path=None: frozenset(names))
     assert _missing() == ["tests/gone.py", "tests/packaging/test_slow_list.py::test_gone"]
 
 

@@ -17,7 +17,7 @@ SOURCE = Path(sfumato.__file__).parent
 FOLDER = Path(papers.__file__).parent
 PUBLIC = ("risk", "metrics", "evaluate")
 """Folders whose modules are public, each a measure with a name of its own."""
-METHODS = ("published", "families", "blend")
+METHODS = ("published", "families", "blend", "prediction")
 """Forms that run on a user's table: built of the parts that methods are built of."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from papers.drawn import charts_of
-from sfumato.entropy import published_renyi_bound, sensitivity, shannon
+from sfumato.entropy import sensitivity, shannon
 from sfumato.errors import PlanError, TableError
 from sfumato.mechanisms.plausible_deniability import pass_rate as exact_rate
 from sfumato.mechanisms.plausible_deniability.method import output_distribution
@@ -53,6 +53,7 @@ from sfumato.papers.reaedp.mean_curves import (
 )
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals, simulated_rate
+from sfumato.papers.reaedp.published import published_renyi_bound
 from sfumato.papers.result import Reproduction
 
 pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it

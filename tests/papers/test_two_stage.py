@@ -14,7 +14,6 @@ from papers.drawn import charts_of
 from report.reading import words_of
 from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
-from sfumato.evaluate.utility.prediction import mapd
 from sfumato.papers import paper
 from sfumato.papers.page import render
 from sfumato.papers.result import Reproduction
@@ -40,6 +39,7 @@ from sfumato.papers.two_stage.errata import (
 )
 from sfumato.papers.two_stage.figures import deviations
 from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
+from sfumato.papers.two_stage.price_metrics import mapd
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
 from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
 from sfumato.papers.two_stage.trial import simulated_trial, tvd_1_w20

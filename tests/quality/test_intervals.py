@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from quality.small import facts
-from sfumato.evaluate.quality.answers import GRAIN
-from sfumato.evaluate.quality.intervals import LinearTest, NoiseTerm, laplace_sum_tail, ratio_interval
 from sfumato.evaluate.quality.noisy_metrics import NoisyCounts, _distance, _share  # pyright: ignore[reportPrivateUsage]
 from sfumato.evaluate.quality.questions import Questions
+from sfumato.metrics.bounded_scores import GRAIN
+from sfumato.metrics.noisy_ratio import LinearTest, NoiseTerm, laplace_sum_tail, ratio_interval
 from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA

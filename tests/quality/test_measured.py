@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quality.small import arrow, facts, frame, related_facts, related_frame, subject, table
-from sfumato.evaluate.quality.answers import BoundedScores, default_target
 from sfumato.evaluate.quality.questions import (
     MISPLACED,
     PublicFacts,
     Questions,
     count,
-    marginal_counts,
-    mean_misplaced_records,
-    released_arrays,
+    misplaced,
     sum_and_difference,
 )
 from sfumato.evaluate.quality.run import prepare_questions
+from sfumato.metrics.bounded_scores import BoundedScores, default_target
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
 
 TARGETS = ("sex", "city", "size")
@@ -52,7 +51,7 @@ def values_of(rows) -> dict[str, np.ndarray]:
 def numbers(one, rows) -> dict[str, np.ndarray]:
     """Return what would be measured of such rows, without noise."""
     values = values_of(rows)
-    pair = sum_and_difference(one.public, marginal_counts(one.public.cuts, one.public.sets, values))
+    pair = sum_and_difference(one.public, one.public.released.count(values))
     return {MISPLACED: np.array(pair), "answers": one.answers.sums(values)}
 
 
@@ -144,13 +143,13 @@ def test_the_table_itself_is_counted_as_the_numbers_say():
 def test_cells_follow_from_released_rows_alone():
     schema = facts()
     public = PublicFacts.of(arrow(frame(200), schema), schema)
-    cut = public.cuts["size"]
-    assert cut.size == 19 and public.cuts["sex"].size == 2 and public.cuts["city"].size == 4
-    counts = public.counts["size",]
+    cells = public.released.binnings
+    assert [cells[name].size for name in ("size", "sex", "city")] == [19, 3, 4], "missing values have the last"
+    counts = public.counts(("size",))
     assert counts[1:17].max() - counts[1:17].min() <= 2, "cells of equal mass"
     assert counts[0] == counts[17] == 0, "open cells, which no released row is in"
     assert counts[-1] == frame(200)["size"].isna().sum()
-    assert cut.codes(np.array([0.0, 10.0, np.nan])).tolist() == [0, 17, 18]
+    assert cells["size"].codes(np.array([0.0, 10.0, np.nan])).tolist() == [0, 17, 18]
 
 
 NUMBER = Schema.parse('[table]\nname = "people"\n[columns.n]\nkind = "integer"\nbounds = [0, 99]\n')
@@ -169,8 +168,8 @@ def test_what_was_not_released_counts(case: str):
     """On 0.2 a constant, whose cells held every private row, was at distance 0, and so was a tail that was cut off."""
     released, private, low, high = POOR[case]
     public = PublicFacts.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
-    found = marginal_counts(public.cuts, public.sets, {"n": private.astype(float)})
-    assert low <= mean_misplaced_records(public, public.singles, found) / len(private) <= high
+    found = public.released.count({"n": private.astype(float)})
+    assert low <= misplaced(public, public.singles, found) / len(private) <= high
 
 
 @settings(max_examples=60)
@@ -181,12 +180,12 @@ def test_what_was_not_released_counts(case: str):
 )
 def test_rows_that_the_release_does_not_reach_move_it_by_no_more_than_one_each(released, private, own):
     public = PublicFacts.of(arrow(pd.DataFrame({"n": released}), NUMBER), NUMBER)
-    assert sum(public.counts["n",]) == len(released)
+    assert sum(public.counts(("n",))) == len(released)
 
     def records(values) -> Fraction:
-        found = marginal_counts(public.cuts, public.sets, {"n": np.array(values, float)})
+        found = public.released.count({"n": np.array(values, float)})
         assert sum(found["n",]) == len(values), "every row lies in one cell"
-        return mean_misplaced_records(public, public.singles, found)
+        return misplaced(public, public.singles, found)
 
     assert abs(records([*private, *own]) - records(private)) <= len(own)
     assert abs(records([*private, own[0]]) - records([*private, own[-1]])) <= 1
@@ -197,10 +196,8 @@ def test_a_value_in_32_bits_is_the_value_that_was_released():
     grades = pd.DataFrame({"size": np.tile([0.1, 0.7, 3.3], 20), "sex": "f", "city": "a"})
     public = PublicFacts.of(arrow(grades, schema), schema)
     narrow = np.array(grades["size"], np.float32).astype(float)
-    found = marginal_counts(
-        public.cuts, [("size",)], {"size": narrow, "sex": np.zeros(60, int), "city": np.zeros(60, int)}
-    )
-    assert (found["size",] == public.counts["size",]).all()
+    found = public.released.count({"size": narrow, "sex": np.zeros(60, int), "city": np.zeros(60, int)})
+    assert (found["size",] == public.counts(("size",))).all()
 
 
 def test_the_shares_of_epsilon_sum_to_it():
@@ -222,7 +219,7 @@ def test_released_rows_that_teach_nothing_leave_the_guess():
     schema = facts()
     few = frame(5)
     learnt = BoundedScores.learnt(
-        schema, schema.names, "sex", released_arrays(arrow(few, schema), schema, schema.names)
+        schema, schema.names, "sex", read_rows_view(arrow(few, schema), schema, schema.names).by_name()
     )
     assert learnt.model is None
     weights = learnt.weights(values_of([(1.0, 0, 0), (2.0, 1, 1)]))

@@ -43,27 +43,29 @@ def said(released, schema=None, **more):
 def test_known_truths():
     """The table itself, another sample, shuffled columns, and noise: each distance is where it must be."""
     itself = said(frame(ROWS, seed=1))
-    assert itself["tvd_1"].high < 0.01 and itself["tvd_2"].high < 0.01
+    assert itself["tvd_1_q16"].high < 0.01 and itself["tvd_2_q16"].high < 0.01
     fresh = said(frame(ROWS, seed=2), target="sex")
-    assert 0.3 < fresh["tvd_1"].value / fresh["tvd_1"].yardstick < 3
-    assert fresh["prediction"].low > fresh["guess"].high + 0.1, "sex follows from size, and the model finds that"
+    assert 0.3 < fresh["tvd_1_q16"].value / fresh["tvd_1_q16"].yardstick < 3
+    assert fresh["prediction_accuracy"].low > fresh["guess"].high + 0.1, (
+        "sex follows from size, and the model finds that"
+    )
     shuffled = frame(ROWS, seed=1)
     shuffled["sex"] = np.random.default_rng(3).permutation(shuffled["sex"])
     apart = said(shuffled, target="sex")
-    assert apart["tvd_1"].high < 0.01 < 0.1 < apart["tvd_2"].low
-    assert apart["prediction"].high < fresh["prediction"].low
+    assert apart["tvd_1_q16"].high < 0.01 < 0.1 < apart["tvd_2_q16"].low
+    assert apart["prediction_accuracy"].high < fresh["prediction_accuracy"].low
 
 
 def test_columns_that_are_only_noise_are_told(private):
     wild = frame(ROWS, seed=4).assign(sex="f", city="c")
     found = said(wild, target="sex")
-    assert found["tvd_1"].low > 0.2
-    assert found["prediction"].value == pytest.approx(found["guess"].value, abs=0.05)
+    assert found["tvd_1_q16"].low > 0.2
+    assert found["prediction_accuracy"].value == pytest.approx(found["guess"].value, abs=0.05)
 
 
 def test_a_number_is_predicted_by_its_error_and_missing_ones_are_left_out():
     found = said(frame(ROWS, seed=2), target="size")
-    assert len(found.noisy[1]) == 5 and found["prediction"].value < 0.8 * found["guess"].value
+    assert len(found.noisy[1]) == 5 and found["prediction_range_error"].value < 0.8 * found["guess"].value
     assert 0.2 < found["guess"].value < 0.3, "the mean distance of uniform numbers from their middle, of the range"
     assert found.noisy[1][4] == pytest.approx(1024 * frame(ROWS, seed=1)["size"].isna().sum(), rel=0.1)
 
@@ -76,13 +78,15 @@ def test_under_replace_the_number_of_rows_is_public():
     one = prepare_questions(subject(frame(ROWS)[["sex"]], facts("replace", ROWS)), 1)
     assert [part.stage for part in one.questions.parts] == ["records in the wrong place"]
     alone = measure(one, table(frame(ROWS, seed=1), schema), None)
-    assert [each.name for each in alone.measures] == ["tvd_1"] and alone.target is None
+    assert [each.name for each in alone.measures] == ["tvd_1_q16"] and alone.target is None
 
 
 def test_one_column_is_measured_with_the_number_of_rows():
     found = said(frame(ROWS, seed=2)[["sex"]])
     assert [part.stage for part in found.events[0].parts] == ["records in the wrong place", "number of rows"]
-    assert found["tvd_1"].low <= abs((frame(ROWS, seed=2).sex == "f").mean() - (frame(ROWS, seed=1).sex == "f").mean())
+    assert found["tvd_1_q16"].low <= abs(
+        (frame(ROWS, seed=2).sex == "f").mean() - (frame(ROWS, seed=1).sex == "f").mean()
+    )
 
 
 def test_the_cost_is_recorded_before_a_row_is_counted(release, private, book, monkeypatch):
@@ -152,12 +156,16 @@ def test_correlations_that_the_release_weakened_can_be_bought():
     )  # intervals hold 95 times of 100
     assert sum(Fraction(p.sensitivity) / Fraction(p.scale) for p in one.questions.parts) <= 20
     found = measure(one, table(strong, schema), None)
-    told = found["correlation x~y"]
+    told = found["normal_score_correlation x~y"]
     assert told.yardstick == pytest.approx(0.3, abs=0.08) and told.low - 0.06 < 0.9 < told.high + 0.06
-    assert abs(found["correlation x~z"].value) < 0.15
+    assert abs(found["normal_score_correlation x~z"].value) < 0.15
     again = prepare_questions(subject(strong, schema), 20, correlations=["x", "y"], seed=5)
     same = measure(again, table(strong, schema), None)
-    assert same["correlation x~y"].low <= same["correlation x~y"].yardstick <= same["correlation x~y"].high
+    assert (
+        same["normal_score_correlation x~y"].low
+        <= same["normal_score_correlation x~y"].yardstick
+        <= same["normal_score_correlation x~y"].high
+    )
     with pytest.raises(PlanError, match="cannot be bought"):
         prepare_questions(subject(weak, schema), 1, correlations=["x"])
 
@@ -227,7 +235,9 @@ def test_a_read_only_bundle_is_refused(bundle):
 def test_the_plan_tells_widths_and_balance(release, book):
     seen = forecast_quality(prepare_questions(release, 0.05), 10_000, book)
     halves = {each.name: each.half for each in seen.widths}
-    assert halves["tvd_1"] == pytest.approx(0.023, abs=0.002) and halves["prediction"] == pytest.approx(0.02, abs=0.002)
+    assert halves["tvd_1_q16"] == pytest.approx(0.023, abs=0.002) and halves["prediction_accuracy"] == pytest.approx(
+        0.02, abs=0.002
+    )
     assert (seen.left_before, seen.left_after) == ("1", "0.95") and book.history("people") == ()
     assert [note.partition(" for ")[0] for note in seen.notes] == ["in total epsilon 5.05"]
     small = forecast_quality(prepare_questions(release, 0.05), 500)

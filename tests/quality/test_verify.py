@@ -109,8 +109,8 @@ def secure(body: Any) -> None:
 @pytest.mark.parametrize(
     "change, found",
     [
-        (another, "tvd_1 does not follow"),
-        (narrower, "tvd_2 does not follow"),
+        (another, "tvd_1_q16 does not follow"),
+        (narrower, "tvd_2_q16 does not follow"),
         (other_numbers, "does not follow"),
         (cheaper, "its guarantee is not that of the release"),
         (cheaper_event, "too small for its epsilon"),

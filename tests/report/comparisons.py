@@ -15,33 +15,34 @@ from sfumato.evaluate.compare.result import (
     PairComparison,
     SubgroupComparison,
 )
+from sfumato.metrics.association import CRAMER, RANKS
 from sfumato.schema.column import Column
 
 HOSTILE = "<script>alert(1)</script>"
 LONG = "a_column_whose_name_is_far_longer_than_anything_that_fits_into_a_card_of_a_page"
 WORDS = {
-    "tvd_1": "Mean distance of the distributions of single columns: 0 is equal, 1 has nothing in common.",
-    "tvd_2": "The same for pairs of columns.",
-    "mean_error": "How far means lie from the true means, in standard deviations of the column.",
+    "tvd_1_q16": "Mean distance of the distributions of single columns: 0 is equal, 1 has nothing in common.",
+    "tvd_2_q16": "The same for pairs of columns.",
+    "mean_error_sd": "How far means lie from the true means, in standard deviations of the column.",
     "pearson_error": "How far correlations lie from the true ones.",
-    "propensity_auc": "How well a model tells synthetic rows from real ones: 0.5 is guessing.",
-    "prediction": "Score on real rows of models that learned from synthetic rows.",
+    "detection_auc": "How well a model tells synthetic rows from real ones: 0.5 is guessing.",
+    "skill_kept": "Score on real rows of models that learned from synthetic rows.",
     "rule_violations": "Share of rows that break a rule of the schema.",
 }
 
 
 def measures() -> dict[str, MetricWithYardstick]:
     values = {
-        "tvd_1": (0.061, 0.048, 0.079, 0.012, 0.009, 0.016),
-        "tvd_2": (0.152, 0.131, 0.177, 0.044, 0.039, 0.05),
-        "mean_error": (0.211, 0.02, 0.61, 0.01, 0.004, 0.021),
+        "tvd_1_q16": (0.061, 0.048, 0.079, 0.012, 0.009, 0.016),
+        "tvd_2_q16": (0.152, 0.131, 0.177, 0.044, 0.039, 0.05),
+        "mean_error_sd": (0.211, 0.02, 0.61, 0.01, 0.004, 0.021),
         "pearson_error": (0.13, 0.11, 0.16, 0.011, 0.008, 0.015),
-        "propensity_auc": (0.81, 0.79, 0.83, 0.5, 0.48, 0.52),
-        "prediction": (0.71, 0.66, 0.75, 0.84, 0.82, 0.86),
+        "detection_auc": (0.81, 0.79, 0.83, 0.5, 0.48, 0.52),
+        "skill_kept": (0.71, 0.66, 0.75, 0.84, 0.82, 0.86),
         "rule_violations": (0.0, 0.0, 0.0004, 0.0, 0.0, 0.0),
     }
     return {
-        name: MetricWithYardstick(name, WORDS[name], *found, name == "prediction") for name, found in values.items()
+        name: MetricWithYardstick(name, WORDS[name], *found, name == "skill_kept") for name, found in values.items()
     }
 
 
@@ -103,7 +104,7 @@ def pair(first: int, second: int, strength: float) -> PairComparison:
     true[:, 20:] = made[:, 20:] = 0
     tables = [tuple(map(tuple, (table / table.sum()).tolist())) for table in (true, made)]
     names, labels = (name_of(first), name_of(second)), tuple(f"{1000 * i:,}" for i in range(24))
-    kind = "cramer" if strength > 0.9 else "pearson"
+    kind = CRAMER if strength > 0.9 else RANKS
     return PairComparison(names, kind, strength, 0.3 * strength, 0.2, 0.04, *tables, (labels, labels))
 
 

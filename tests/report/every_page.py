@@ -21,7 +21,6 @@ from sfumato.report.attack_page.page import attack_page
 from sfumato.report.calibration_page import calibration_page
 from sfumato.report.comparison_page.page import comparison_page
 from sfumato.report.homogeneity_page import homogeneity_page
-from sfumato.report.homogeneity_several_page import several_columns_page
 from sfumato.report.sweep_page import sweep_page
 from sfumato.risk import attack_release
 from sfumato.risk.homogeneity import Cells, curves, several_curves
@@ -103,7 +102,7 @@ def _risk() -> str:
 
 
 def _several() -> str:
-    return several_columns_page(several_curves(Cells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record"))
+    return homogeneity_page(several_curves(Cells.of(clinic_table()), [0.5, 1.0, 2.0], target=0.4, weights="record"))
 
 
 def _sweep() -> str:
@@ -149,7 +148,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "several": _several,
     "sweep": _sweep,
     "blend": _blend,
-    "calibration": _calibration("tvd_1 <= 0.05"),
+    "calibration": _calibration("tvd_1_q16 <= 0.05"),
     "calibration-ceiling": _ceiling,
-    "calibration-missed": _calibration("tvd_1 <= 0.0001"),
+    "calibration-missed": _calibration("tvd_1_q16 <= 0.0001"),
 }

@@ -89,7 +89,7 @@ def test_numbers_are_those_of_the_curve_rounded_up(tmp_path):
     text, curve = sfumato.dpia(tmp_path / "b").to_markdown(), document.guarantee.curve
     [advantage] = re.findall(r"attacker's advantage \(hits less false alarms\), at most \| ([\d.]+) \|", text)
     assert curve.advantage <= float(advantage) < curve.advantage + 0.001
-    [tenth] = re.findall(r"of which 10 would succeed by chance, successes, at most \| (\d+) \|", text)
+    [tenth] = re.findall(r"where 10 are right without the data, at most \| (\d+) \|", text)
     assert 100 * curve.success(0.1) <= int(tenth) < 100 * curve.success(0.1) + 1
 
 

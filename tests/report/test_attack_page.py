@@ -62,4 +62,4 @@ def test_hostile_names_do_not_break_the_page() -> None:
     schema = Schema("t", (Column(HOSTILE, "integer", bounds=(0, 9)), Column("b", "category", values=("u", HOSTILE))))
     rows = [pd.DataFrame({HOSTILE: [i * k % 10 for i in range(60)], "b": ["u", HOSTILE] * 30}) for k in (1, 3, 7)]
     page = attack_page(attack_release(rows[0], sfumato.read(rows[1], schema), rows[2], targets=40))
-    assert HOSTILE not in page and "&lt;script&gt;" in page and "Nobody says how these rows were made" in page
+    assert HOSTILE not in page and "&lt;script&gt;" in page and "Nothing says how these rows were made" in page

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import Clouds, PointMark, common_axis
-from sfumato.report.charts.plane import NARROW, Axis
+from sfumato.report.charts.plane import NARROW
 
 A = PointMark("a", (0.0, 1.0), (0.0, 2.0))
 B = PointMark("b", (1.0,), (1.0,))

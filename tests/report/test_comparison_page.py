@@ -132,10 +132,10 @@ def test_equivalent_rows_are_rounded_and_never_promise_more_than_the_table():
 
 def test_what_could_not_be_measured_does_not_stop_the_page():
     made_up = comparison(2, 1)
-    measure = dataclasses.replace(made_up.measures["tvd_1"], value=math.nan, low=math.nan, high=math.inf)
+    measure = dataclasses.replace(made_up.measures["tvd_1_q16"], value=math.nan, low=math.nan, high=math.inf)
     pair = dataclasses.replace(made_up.pairs[0], true=math.nan, made=math.nan, true_table=(), made_table=())
     bare = dataclasses.replace(
-        made_up, measures={"tvd_1": measure}, pairs=(pair,), predictions={}, equivalent_rows={}, worst_columns=()
+        made_up, measures={"tvd_1_q16": measure}, pairs=(pair,), predictions={}, equivalent_rows={}, worst_columns=()
     )
     text = Page(comparison_page(bare)).text
     assert "none none to unbounded" in text and "No column stands out." in text and not re.search(r"\bnan\b", text)
@@ -147,7 +147,7 @@ def test_an_overlay_keeps_the_rows_of_unequal_cells_and_of_single_values():
     edges = np.array([0.0, 0.0, 1.0, 10.0, 100.0])
     even = HistogramBins(edges, np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.4, 0.3, 0.2, 0.1])).even()
     assert np.ptp(np.diff(even.edges)) < 1e-9 and even.true is not None
-    assert even.true.sum() == pytest.approx(1) and even.made.sum() == pytest.approx(1)
+    assert even.true.sum() == pytest.approx(1) and even.released.sum() == pytest.approx(1)
     first = even.edges[1]
     assert even.true[0] == pytest.approx(0.4 + 0.3 + 0.2 * (first - 1) / 9)
 

@@ -59,8 +59,8 @@ def test_the_page_says_it_at_the_number_of_rows_that_the_release_tells(document,
     assert [tuple(line) for line in good.lines] == [
         ("1.9 percentage points", "expected error of a share of rows"),
         ("0.11 standard deviations", "expected error of a mean (1.4 % of the public range)"),
-        ("7.3 % of the rows", "of a single column stand in a wrong cell"),
-        ("21 % of the rows", "of a table of two columns stand in a wrong cell"),
+        ("7.3 % of the rows", "land in the wrong cell of a single column"),
+        ("21 % of the rows", "land in the wrong cell of a table of two columns"),
         ("0.57", "weakest correlation (or Cramer's V) that can be seen"),
         ("1 of 2 columns", "tells nothing: sex"),
     ]

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark, lines
-from sfumato.report.charts.plane import NARROW, WIDE, Axis, Plane
+from sfumato.report.charts.plane import NARROW, WIDE, Plane
 from sfumato.report.charts.svg import LETTER
 
 EPSILON, SHARE = Axis("epsilon (log scale)", logarithmic=True), Axis("risk", percent=True)

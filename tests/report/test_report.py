@@ -232,7 +232,7 @@ missing = true
     assert cell_labels(schema["size"]) == ("small", "medium", "large", "missing", "(missing)")
     card = marginal_card(1, ReleasedMarginal((schema["size"],), np.array([5, 9, 7, 2, 4]), None))
     assert [bar.label for bar in card.bars] == ["small", "medium", "large", "missing"]
-    assert card.missing is not None and card.missing.made == "4", "missing stands apart"
+    assert card.missing is not None and card.missing.released == "4", "missing stands apart"
 
 
 def test_noise_bands_hold_95_percent_of_the_noise():
@@ -260,10 +260,10 @@ def levels(name: str, size: int) -> Column:
 
 def test_long_axes_are_shortened_and_say_so():
     card = marginal_card(1, count_table(Column("c", "integer", bounds=(0, 999), bins=1000, missing=True)))
-    assert str(card.picture).count("<rect") <= 120 and card.missing is not None and card.missing.made == "1,000"
+    assert str(card.picture).count("<rect") <= 120 and card.missing is not None and card.missing.released == "1,000"
     assert card.values is not None and (len(card.values.rows), card.values.left_out) == (150, 851)
     card = marginal_card(1, count_table(levels("l", 10_000)))
-    assert [bar.made for bar in card.bars] == [f"{n:,}" for n in range(9988, 10_000)] and card.more == 9988
+    assert [bar.released for bar in card.bars] == [f"{n:,}" for n in range(9988, 10_000)] and card.more == 9988
 
 
 def test_tables_of_three_columns_are_small_multiples():

@@ -78,8 +78,8 @@ def test_merged_bars_have_the_shape_of_their_sums():
     column = Column("x", "number", bounds=(0, 400), bins=400, missing=True)
     counts = np.append(np.full(400, 30), 7)
     merged = merged_cells(ReleasedMarginal((column,), counts, StageNoise("discrete-gaussian", 3.0)))
-    assert len(merged.made) == 100 and merged.edges[-1] == 400
-    assert merged.made == pytest.approx(120) and merged.shape == pytest.approx(120.0)
+    assert len(merged.released) == 100 and merged.edges[-1] == 400
+    assert merged.released == pytest.approx(120) and merged.shape == pytest.approx(120.0)
     assert merged.noise == pytest.approx(1.96 * 3 * 2)
 
 

@@ -23,7 +23,7 @@ from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import UndrawnPageWarning
 from sfumato.report import bundle_pages
 from sfumato.report.blocks import CodeBlock
-from sfumato.report.page import escape_markdown, markdown
+from sfumato.report.page import escape_markdown, to_markdown
 from sfumato.report.readme.contact_and_files import contact_section
 from sfumato.report.readme.readme import readme_of
 
@@ -236,7 +236,7 @@ def test_a_value_that_looks_like_a_missing_one_sends_readers_to_parquet():
     document = ReleaseDocument.from_release(made, tables=[])
     listed = {"columns": ("x",), "kind": "rows", "rows": 300, "parquet": "data.parquet", "csv": "data.csv"}
     document = ReleaseDocument.model_validate({**document.model_dump(mode="json"), "tables": [listed]})
-    guide = markdown(readme_of(PublicRelease(document, schema)))
+    guide = to_markdown(readme_of(PublicRelease(document, schema)))
     assert "read_csv" not in guide
     assert "Take the Parquet file" in guide
 
@@ -337,7 +337,7 @@ def test_a_seed_and_an_exposure_are_told_on_top(bundles, table_of_people, tmp_pa
     weak = document.guarantee.model_copy(update={"kind": "heuristic", "epsilon": None, "delta": "0"})
     guide = readme_of(subject_of(bundles["odd"], guarantee=weak))
     assert [banner.heading for banner in guide.banners] == ["No formal guarantee", "Not recorded"]
-    assert "Every row is invented" not in markdown(guide)
+    assert "Every row is invented" not in to_markdown(guide)
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +348,7 @@ def table_of_people(frame, schema):
 def test_rows_that_hold_real_values_are_not_called_invented(odd):
     document = document_of(odd)
     subject = subject_of(odd, statistics={**document.statistics, "not_synthesised": ["code", "site"]})
-    text = markdown(readme_of(subject))
+    text = to_markdown(readme_of(subject))
     assert "Of each row, code, site are those of a real row" in text
     assert "A row is not a person" not in "\n".join(limitations(subject))
 
@@ -362,7 +362,7 @@ def test_a_page_that_cannot_be_drawn_loses_no_release(table_of_people, tmp_path,
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(bundle_pages, "markdown", broken)
+    monkeypatch.setattr(bundle_pages, "to_markdown", broken)
     made = sfumato.release(table_of_people, Histogram("age", 1.0), ledger=False)
     with pytest.warns(UndrawnPageWarning, match=r"README.md was not drawn: ZeroDivisionError"):
         folder = made.save(tmp_path / "bundle")

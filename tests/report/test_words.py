@@ -98,7 +98,7 @@ def test_a_ledger_is_named_and_so_is_its_absence(narrow, tmp_path):
 def test_a_seeded_run_promises_nothing(narrow):
     words = first_screen(sfumato.release(narrow, Marginals(0.01), rows=20, ledger=False, seed=4))
     require_sound(words)
-    assert "No promise: a test run" in words and "Anybody outside: the seed undoes the noise" in words
+    assert "No promise: a test run" in words and "Anyone outside: whoever knows the seed can remove the noise" in words
     assert "Strong protection" not in words
 
 

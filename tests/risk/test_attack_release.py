@@ -19,10 +19,13 @@ from risk.released_people import LEAKED, leaking
 from sfumato.errors import ArgumentError, RiskError, SchemaError, TableError
 from sfumato.risk import attack_release
 from sfumato.risk.attacks.attacker_view import AttackerView
-from sfumato.risk.on_release.judge import fisher_p_value, holm, judge_attacks
-from sfumato.risk.on_release.membership import max_gap_p_value, threshold
-from sfumato.risk.on_release.predicates import matches, multivariate_predicates, univariate_predicates
+from sfumato.risk.attacks.attempt import fisher_p_value
+from sfumato.risk.attacks.membership import max_gap_p_value, threshold
+from sfumato.risk.attacks.singling_out import matches, multivariate_predicates, univariate_predicates
+from sfumato.risk.on_release.judge import holm, judge_attacks
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
+
+pytestmark = pytest.mark.xdist_group("attacks on known releases")  # computed once, for all tests that look at it
 
 MADE: dict[str, Any] = {
     "itself": lambda: people(1),

@@ -11,7 +11,7 @@ import pytest
 import sfumato
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
-from sfumato.risk.attacks.attribute_inference import AttributeInference
+from sfumato.risk.attacks import AttributeInference
 from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 from sfumato.schema.column import Column
 

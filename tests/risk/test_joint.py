@@ -12,7 +12,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import ResourceError, RiskError
-from sfumato.report.homogeneity_several_page import several_columns_page
+from sfumato.report.homogeneity_page import homogeneity_page
 from sfumato.risk.homogeneity import (
     Cells,
     DiscreteGaussian,
@@ -114,7 +114,7 @@ def test_the_curves_average_the_cells_and_their_end_keeps_the_target(cells):
     end = several(cells, Geometric(found.choice.safe[1])).some @ cells.sizes / 7
     assert float(end) == pytest.approx(0.4, abs=1e-6)
     assert SeveralCurves.model_validate_json(found.model_dump_json()) == found
-    page = several_columns_page(found)
+    page = homogeneity_page(found)
     assert (
         "At least one of them rightly for" in risk_answer(found).sentences[0] and page.count(">at least one</li>") == 1
     )

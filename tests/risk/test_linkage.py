@@ -12,9 +12,9 @@ import sfumato
 from sfumato.core.method import Output
 from sfumato.errors import RiskError
 from sfumato.example import codebook, households
+from sfumato.papers.reaedp.published import published_pair
 from sfumato.privacy.noise_distributions import Geometric
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage, NearestRowLinkage, nearest_row
-from sfumato.risk.attacks.membership import ShadowModelAttack, published_pair
+from sfumato.risk.attacks import FreshReferenceLinkage, NearestRowLinkage, ShadowModelAttack
 from sfumato.risk.simulated import CountWorlds, membership_game
 from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 from sfumato.schema.column import Column
@@ -62,7 +62,7 @@ def test_noise_is_not_recognised(table, method):
 
 def test_rows_that_were_copied_are_linked(table):
     frame = households(rows=300, seed=3)
-    result = nearest_row(table, frame, KNOWN, seed=1, level=LEVEL)
+    result = NearestRowLinkage(KNOWN).run(table, frame, seed=1, level=LEVEL)
     assert result.rate > 0.98 and result.more["top 10"] == 1.0
     assert result.baseline == pytest.approx(1 / 300) and result.control < 0.05 and result.succeeds
     assert "one from one" in str(result.threat)
@@ -81,7 +81,7 @@ def test_ties_count_as_a_draw(table):
     """By sex alone every row is as near as all others of its kind: the rate is the number of kinds over n."""
     frame = households(rows=300, seed=3)
     kinds = len(set(frame.column("sex").to_pylist()))
-    result = nearest_row(table, frame, ["sex"], top=1)
+    result = NearestRowLinkage(["sex"], top=1).run(table, frame)
     assert result.rate == pytest.approx(kinds / 300) and result.more["top 1"] == pytest.approx(kinds / 300)
 
 
@@ -109,36 +109,36 @@ def shaken(frame: pa.Table, share: float = 1e-4) -> pa.Table:
 def test_a_copy_is_linked_whatever_the_public_bins_are():
     table, frame = numbers()
     for made in (frame, shaken(frame)):
-        result = nearest_row(table, made, ["x", "z"], seed=1)
+        result = NearestRowLinkage(["x", "z"]).run(table, made, seed=1)
         assert result.rate == 1.0 and result.control < 0.02
         assert "sees the released values themselves" in str(result)
-    assert nearest_row(table, frame, ["x"], seed=1).rate == 1.0
+    assert NearestRowLinkage(["x"]).run(table, frame, seed=1).rate == 1.0
     coarse = table.schema.replace_columns({"x": {"bins": 2}, "z": {"bins": 2}})
-    assert nearest_row(sfumato.read(frame, coarse), frame, ["x", "z"]).rate == 1.0
+    assert NearestRowLinkage(["x", "z"]).run(sfumato.read(frame, coarse), frame).rate == 1.0
 
 
 def test_an_attacker_who_sees_bins_only_loses_a_copy():
     """The mutant of the test above: what is seen is an option, and the result says so."""
     table, frame = numbers()
-    result = nearest_row(table, frame, ["x", "z"], sees="bins", seed=1)
+    result = NearestRowLinkage(["x", "z"], sees="bins").run(table, frame, seed=1)
     assert result.rate < 0.9 and "only the public bin" in result.threat.sees
-    assert nearest_row(table, frame, ["x"], sees="bins").rate < 0.1
+    assert NearestRowLinkage(["x"], sees="bins").run(table, frame).rate < 0.1
 
 
 def test_independent_rows_and_a_constant_are_not_linked():
     """n = 400, alpha 1e-6: both stay at 1 / n; ties of a constant release are a fair draw."""
     table, frame = numbers()
     _, other = numbers(seed=2)
-    result = nearest_row(table, other, ["x", "z"], level=LEVEL, seed=1)
+    result = NearestRowLinkage(["x", "z"]).run(table, other, level=LEVEL, seed=1)
     assert result.baseline in result.interval and not result.succeeds
     constant = pa.table({name: [frame[name][0].as_py()] * 400 for name in frame.column_names})
-    assert nearest_row(table, constant, ["x", "z"]).rate == pytest.approx(1 / 400)
+    assert NearestRowLinkage(["x", "z"]).run(table, constant).rate == pytest.approx(1 / 400)
 
 
 def test_missing_values_are_a_level_of_their_own():
     schema = sfumato.Schema(name="m", columns=(Column("x", "number", bounds=(0.0, 1.0), missing=True),))
     frame = pa.table({"x": pa.array([0.25, None, 0.5])})
-    assert nearest_row(sfumato.read(frame, schema), frame, ["x"]).rate == 1.0
+    assert NearestRowLinkage(["x"]).run(sfumato.read(frame, schema), frame).rate == 1.0
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ def test_two_people_of_the_same_cells_are_told_apart_by_values():
         lambda t: FreshReferenceLinkage(0),
         lambda t: NearestRowLinkage([]),
         lambda t: NearestRowLinkage(["age"], top=0),
-        lambda t: nearest_row(t, households(rows=10), KNOWN),
-        lambda t: nearest_row(households(rows=10), households(rows=10), KNOWN),
+        lambda t: NearestRowLinkage(KNOWN).run(t, households(rows=10)),
+        lambda t: NearestRowLinkage(KNOWN).run(households(rows=10), households(rows=10)),
     ],
 )
 def test_nonsense_is_refused_by_name(table, call):
@@ -185,8 +185,8 @@ def test_nonsense_is_refused_by_name(table, call):
 
 def test_an_unknown_column_is_named(table):
     with pytest.raises(sfumato.errors.SchemaError, match="shoe"):
-        nearest_row(table, households(rows=300), ["shoe"])
+        NearestRowLinkage(["shoe"]).run(table, households(rows=300))
     open_column = sfumato.schema.column.Column("name", "category", role="identifier")
     schema = replace(codebook(), columns=(*codebook().columns, open_column))
     with pytest.raises(RiskError, match="no public domain"):
-        nearest_row(households(rows=9), households(rows=9), ["name"], schema)
+        NearestRowLinkage(["name"]).run(households(rows=9), households(rows=9), schema)

@@ -16,16 +16,18 @@ from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.metrics.rows_view import CachedCounts, read_codes
+from sfumato.papers.reaedp.published import published_pair
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel, dp_ceiling
-from sfumato.risk.attacks.membership import (
+from sfumato.risk.attacks import (
+    AttackResult,
     LikelihoodRatio,
     ShadowModelAttack,
-    entropy_and_total,
+    ThreatModel,
+    dp_ceiling,
     optimal_accuracy,
-    published_pair,
 )
+from sfumato.risk.attacks.membership import entropy_and_total
 from sfumato.risk.simulated import CountWorlds, MethodWorlds, membership_game
 from sfumato.risk.simulated.reference_releases import RandomCounts, RandomRows, RawCounts, RawRows
 

@@ -12,8 +12,7 @@ from sfumato.example import codebook, households
 from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.mechanisms.mean_curve import MeanCurve
 from sfumato.privacy.noise_distributions import Geometric
-from sfumato.risk.attacks.attack import dp_ceiling
-from sfumato.risk.attacks.membership import LikelihoodRatio, optimal_accuracy
+from sfumato.risk.attacks import LikelihoodRatio, dp_ceiling, optimal_accuracy
 from sfumato.risk.simulated.epsilon_sweep import MOST_RESULTS, epsilon_sweep
 
 

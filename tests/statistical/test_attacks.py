@@ -16,12 +16,18 @@ import pytest
 import sfumato
 from sfumato.example import codebook, households
 from sfumato.metrics.confidence import binomial_interval
+from sfumato.papers.reaedp.published import published_pair
 from sfumato.privacy.noise import add_laplace
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.risk.attacks.attack import dp_ceiling
-from sfumato.risk.attacks.attribute_inference import AttributeInference
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage, nearest_row
-from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
+from sfumato.risk.attacks import (
+    AttributeInference,
+    FreshReferenceLinkage,
+    LikelihoodRatio,
+    NearestRowLinkage,
+    ShadowModelAttack,
+    dp_ceiling,
+    optimal_accuracy,
+)
 from sfumato.risk.simulated import CountWorlds, membership_game
 from sfumato.risk.simulated.reference_releases import RandomRows, RawRows
 from sfumato.schema.column import Column
@@ -180,8 +186,8 @@ COLUMNS = (
 )
 UNIFORM = sfumato.Schema(name="uniform", columns=COLUMNS)
 ROW_ATTACKS = {
-    "linkage": lambda private, made, sees: nearest_row(
-        private, made, ["x", "z"], UNIFORM, level=LEVEL, seed=1, sees=sees
+    "linkage": lambda private, made, sees: NearestRowLinkage(["x", "z"], sees=sees).run(
+        private, made, UNIFORM, level=LEVEL, seed=1
     ),
     "inference": lambda private, made, sees: AttributeInference(["x", "z", "g"], "s", sees=sees).run(
         made, private, schema=UNIFORM, level=LEVEL, seed=1

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.evaluate.utility.clusters import ari, kmeans, nearest_centroid
 from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
+from sfumato.metrics.clusters import ari, kmeans, nearest_centroid
 from sfumato.papers.kmeans_geometry.simulation import CLUSTERS, DISCRETE, PUBLIC_BOX, illustrative_rows
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import BoundedAxis
@@ -39,7 +39,7 @@ class Case:
         return kmeans(self.standardised, self.clusters, seed=0).labels
 
     def transfer(self, synthetic: np.ndarray, seed: int) -> float:
-        """As sfumato.evaluate.utility.clusters.transfer_ari, with the labels of the original rows computed once."""
+        """As sfumato.metrics.clusters.transfer_ari, with the labels of the original rows computed once."""
         made = (synthetic - self.rows.mean(axis=0)) / self.rows.std(axis=0)
         return ari(self.labels, nearest_centroid(self.standardised, kmeans(made, self.clusters, seed=seed).centroids))
 

@@ -17,7 +17,7 @@ from sfumato.papers.range_restriction.published.ranges import Radius, WiderInTai
 from sfumato.papers.range_restriction.published.weights import Extremes, WeightedPosterior, Weighting, scaled_weights
 from statistical.laws import ALPHA
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.xdist_group("pseudo posterior goldens")]
 WIDE, NARROW = Radius(0.4, 1.8), Radius(0.6, 1.2)
 SYNTHESIZERS = {
     "unweighted": Weighting("unweighted"),

@@ -15,7 +15,7 @@ import sfumato
 from sfumato import Histogram, Ledger, Schema
 from sfumato.errors import SfumatoError, TableError
 from sfumato.schema.column import Column
-from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
 
 DAY = dt.date(2020, 6, 1)
 KINDS = {

@@ -8,7 +8,7 @@ import sfumato
 from sfumato import Schema
 from sfumato.errors import TableError
 from sfumato.example import households, write_households
-from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
 
 
 def test_a_draft_fits_the_data_it_was_drafted_from(tmp_path):

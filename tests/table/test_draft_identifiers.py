@@ -143,7 +143,7 @@ def test_free_text_dates_as_numbers_and_columns_that_say_little(tmp_path: Path):
     notes = "\n".join(Schema.draft(path).notes)
     assert "left out: note (90 distinct texts: free text)" in notes
     assert "left out: day (whole numbers that look like dates: --date-format '%Y%m%d')" in notes
-    assert "rare (one value in all rows" in notes and "missing in 96.7% of the rows" in notes
+    assert "rare (one value in all rows" in notes and "missing in 96.7 % of the rows" in notes
     assert "look at: seen (times of day are not kept" in notes
     assert Schema.draft(path)["same"].values == ("k",)
 

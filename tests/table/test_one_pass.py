@@ -92,15 +92,14 @@ def one_by_one(monkeypatch) -> None:
 @pytest.mark.postgres
 def test_one_query_counts_as_duckdb_does(in_postgresql, schema, monkeypatch):
     asked: list[str] = []
+    count = one_pass.count_grouping_sets
     monkeypatch.setattr(counting, "GROUPED_CELLS", 300)  # several covering tables
-    monkeypatch.setattr(
-        counting, "count_grouping_sets", lambda *given: asked.append("once") or one_pass.count_grouping_sets(*given)
-    )
+    monkeypatch.setattr(one_pass, "count_grouping_sets", lambda *args: asked.append("once") or count(*args))
     monkeypatch.setattr(counting, "_count_one_by_one", lambda *_: pytest.fail("tables were counted one by one"))
     theirs, ours = read(in_postgresql, schema).marginals(SETS), read(visits(), schema).marginals(SETS)
     assert asked == ["once"]
     monkeypatch.setattr(scan_plan, "GROUPED_CELLS", 300)
-    said = read(in_postgresql, schema).source.engine.answer(DataRequest("tables", sets=tuple(SETS)), schema)
+    said = read(in_postgresql, schema).source.engine.scan_plan(DataRequest("tables", sets=tuple(SETS)), schema)
     assert said.passes == 1 and said.leaves == "counts" and "GROUPING SETS" in said.where
     for names in SETS:
         assert np.array_equal(theirs[names], ours[names]), names
@@ -140,4 +139,4 @@ def test_values_outside_are_refused_in_the_same_words(in_postgresql, schema, mon
 
 
 def test_only_engines_that_group_by_themselves_are_asked(schema):
-    assert not one_pass.supports_grouping_sets(read(visits(), schema).source.engine, schema, SETS)
+    assert read(visits(), schema).source.engine.count_in_one_query(schema, SETS) is None

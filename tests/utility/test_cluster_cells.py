@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from sfumato.errors import TableError
 from sfumato.evaluate.calibrate import Target
-from sfumato.evaluate.calibrate.metrics import metric
 from sfumato.evaluate.calibrate.private_selection import GRAIN, NoisyScore
-from sfumato.evaluate.utility.cluster_cells import ClusterCells, cluster_tvd, misplaced_cluster_records
-from sfumato.evaluate.utility.clusters import kmeans, nearest_centroid
-from sfumato.evaluate.utility.marginals import MarginalPair, misplaced_tvd
+from sfumato.metrics.catalogue import metric
+from sfumato.metrics.cluster_tvd import ClusterCells, cluster_tvd, misplaced_cluster_records
+from sfumato.metrics.clusters import kmeans, nearest_centroid
+from sfumato.metrics.distances import MarginalPair, misplaced_records
 from sfumato.privacy.noise import laplace_scale
 from sfumato.schema import Column, Schema
 
@@ -30,7 +30,7 @@ rows_of_two = st.tuples(numbers, numbers)
 
 
 def misplaced(rows) -> Fraction:
-    return misplaced_tvd(MarginalPair(("cluster",), RELEASED, FOUND.counts(np.array(rows, float).reshape(-1, 2))))
+    return misplaced_records(MarginalPair(("cluster",), RELEASED, FOUND.counts(np.array(rows, float).reshape(-1, 2))))
 
 
 def score(adjacency: str) -> NoisyScore:

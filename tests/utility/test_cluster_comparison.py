@@ -7,8 +7,8 @@ import pytest
 
 from sfumato.errors import TableError
 from sfumato.evaluate.clusters import HALF, UNIFORM_ROWS, WITHOUT_NOISE, compare_clusters
-from sfumato.evaluate.utility.cluster_cells import cluster_tvd
-from sfumato.evaluate.utility.clusters import aligned_ari, cluster_errors, transfer_ari
+from sfumato.metrics.cluster_tvd import cluster_tvd
+from sfumato.metrics.clusters import aligned_ari, cluster_errors, transfer_ari
 
 CENTRES = np.array([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]])
 BOUNDS = ((0.0, 0.0), (20.0, 20.0))

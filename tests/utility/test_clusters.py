@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError, TableError
-from sfumato.evaluate.utility.clusters import (
+from sfumato.metrics.clusters import (
     ALIGNED_WARNING,
     aligned_ari,
     ari,
@@ -166,8 +166,5 @@ def test_bad_settings_are_named():
 
 
 def test_importing_stays_light():
-    code = (
-        "import sys, sfumato.evaluate.utility.clusters; assert 'sklearn' not in sys.modules and 'scipy' not in "
-        "sys.modules"
-    )
+    code = "import sys, sfumato.metrics.clusters; assert 'sklearn' not in sys.modules and 'scipy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,8 +9,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import PlanError, TableError
-from sfumato.evaluate.utility import compare_column_copies
-from sfumato.evaluate.utility.columns import compare_copies
+from sfumato.evaluate.column_copies import compare_column_copies, compare_copies
 from sfumato.schema import Column, Schema
 
 SCHEMA = Schema(

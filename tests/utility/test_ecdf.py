@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.evaluate.utility import (
-    ColumnCopies,
-    MeanOverCopies,
-    compare_column_copies,
-    ecdf_max,
-    ecdf_msq,
-)
+from sfumato.evaluate.column_copies import ColumnCopies, MeanOverCopies, compare_column_copies
+from sfumato.metrics.distances import ecdf_max, ecdf_msq
 
 few = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=12)
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import RiskError
-from sfumato.evaluate.utility.prediction import (
+from sfumato.papers.two_stage.prediction_task import (
+    PUBLIC_MODELS,
     delta_mse,
-    mapd,
+    holdout_error,
     mean_squared_error,
-    optimal_markup,
-    optimal_profit_ratio,
-    public_errors,
-    total_variation,
+    stacked,
 )
+from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
+from sfumato.papers.two_stage.trial import column_tvds_w20
 
 # Table 4: mark-ups in per cent, given and on D', on D' + D*; profit ratios on D'.
 GIVEN = np.array([200.00, 142.86, 99.01, 102.04, 111.11])
@@ -73,8 +73,8 @@ def test_the_profit_ratio_is_that_of_two_profits(beta, estimate):
         lambda: mapd([1.0, 2.0], [1.0]),
         lambda: delta_mse(0.0, 1.0),
         lambda: mean_squared_error([1.0, 2.0], [1.0]),
-        lambda: total_variation([[1.0]], [[1.0, 2.0]]),
-        lambda: total_variation([float("nan")], [1.0]),
+        lambda: column_tvds_w20([[1.0]], [[1.0, 2.0]]),
+        lambda: column_tvds_w20([float("nan")], [1.0]),
     ],
 )
 def test_what_makes_no_sense_is_refused(call):
@@ -85,38 +85,34 @@ def test_what_makes_no_sense_is_refused(call):
 def test_total_variation_by_column():
     left = np.column_stack([np.arange(100.0), np.zeros(100)])
     right = np.column_stack([np.arange(100.0), np.ones(100)])
-    assert total_variation(left, right).tolist() == [0.0, 1.0]
-    assert total_variation(np.arange(10.0), np.arange(5.0), bins=2)[0] == pytest.approx(0.5)
+    assert column_tvds_w20(left, right).tolist() == [0.0, 1.0]
+    assert column_tvds_w20(np.arange(10.0), np.arange(5.0), bins=2)[0] == pytest.approx(0.5)
 
 
 def test_blending_unmatched_rows_distorts_and_matching_does_not():
     """Erratum 5: averages of independent uniform pairs have total variation 1/4, where the paper's theorem says 0."""
     rng = np.random.default_rng(3)
     one, other = rng.random(200_000), rng.random(200_000)
-    assert 0.24 < total_variation(one, (one + other) / 2)[0] < 0.26
-    assert total_variation(one, (np.sort(one) + np.sort(other)) / 2)[0] < 0.01
+    assert 0.24 < column_tvds_w20(one, (one + other) / 2)[0] < 0.26
+    assert column_tvds_w20(one, (np.sort(one) + np.sort(other)) / 2)[0] < 0.01
 
 
-def test_public_models_on_the_four_samples():
+@pytest.mark.parametrize("model", PUBLIC_MODELS)
+def test_a_release_helps_a_public_of_few_rows(model):
     original, public, holdout = surface(300, 1), surface(30, 2), surface(200, 3, noise=0.0)
-    found = public_errors(
-        original, original, holdout, np.random.default_rng(4), public, options={"adaboost": {"trees": 20}}
+    options = {"trees": 20} if model == "adaboost" else {}
+    alone, both = (
+        holdout_error(model, rows, holdout, np.random.default_rng(4), **options)
+        for rows in (public, stacked(public, original))
     )
-    assert [row.model for row in found] == ["krr", "nadaraya-watson", "adaboost", "forest"]
-    assert all(row.delta is not None and row.delta > 0.1 for row in found)
-    assert found[0].loss == pytest.approx(1, abs=1e-9)
-    assert set(found[0].to_dict()) == {"model", "original", "released", "public", "combined", "delta", "loss"}
+    assert delta_mse(alone, both) > 0.1
 
 
 def test_a_useless_release_does_not_help():
     inputs, targets = surface(300, 1)
-    useless = inputs, np.random.default_rng(0).permutation(targets)
-    rng = np.random.default_rng(5)
-    found = public_errors((inputs, targets), useless, surface(200, 3, 0.0), rng, surface(100, 2), models=["krr"])
-    assert found[0].delta is not None and found[0].delta < 0 and found[0].loss > 3
-
-
-def test_a_public_without_rows():
-    sample = surface(60, 1)
-    (found,) = public_errors(sample, sample, surface(50, 2), np.random.default_rng(0), models=["forest"])
-    assert found.public is None and found.combined is None and found.delta is None
+    useless, public = (inputs, np.random.default_rng(0).permutation(targets)), surface(100, 2)
+    original, released, alone, both = (
+        holdout_error("krr", rows, surface(200, 3, 0.0), np.random.default_rng(5))
+        for rows in ((inputs, targets), useless, public, stacked(public, useless))
+    )
+    assert delta_mse(alone, both) < 0 and released > 3 * original

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from sfumato.errors import RiskError
-from sfumato.evaluate.train_synthetic_test_real import TrainTestResult, train_and_test
 from sfumato.metrics.auc import roc_auc_one_vs_rest
 from sfumato.papers.two_stage.price_metrics import compare_elasticities
+from sfumato.papers.two_stage.train_synthetic_test_real import TrainTestResult, train_and_test
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 

@@ -124,14 +124,14 @@ def test_from_a_file_of_forty_columns_to_a_verified_bundle(page, bench, tmp_path
     expect(page.get_by_text("40 of 40 columns")).to_be_visible()
     hand.click("button", "Use rounder bounds")
     expect(page.get_by_text("0 to 120", exact=True)).to_be_visible()
-    hand.click("radio", "Every row is another person")
-    hand.type("Where all the other facts are public", "code book 2024")
+    hand.click("radio", "Each person has one row")
+    hand.type("Public source of all other facts", "code book 2024")
     kept(bench, "rest_source", "code book 2024")
     page.reload()
-    expect(page.get_by_role("textbox", name="Where all the other facts are public", exact=True)).to_have_value(
+    expect(page.get_by_role("textbox", name="Public source of all other facts", exact=True)).to_have_value(
         "code book 2024"
     )
-    expect(page.get_by_role("radio", name="Every row is another person")).to_be_checked()
+    expect(page.get_by_role("radio", name="Each person has one row")).to_be_checked()
     hand.click("button", "Confirm the schema")
     expect(page.get_by_text("Confirmed by")).to_be_visible()
     hand.click("button", "Next: Plan")

@@ -180,7 +180,7 @@ def test_the_scripts_hold_what_was_ticked(tight, monkeypatch, anyway):
     tight.change(anyway=anyway, method="marginals")
     python, shell = script.python_script(tight), script.shell_script(tight)
     assert "RERUNS = 4" in python and "--reruns 4" in shell
-    assert ("refuse_overwhelmed(plan)" in python) is not anyway and ("--anyway" in shell) is anyway
+    assert ("refuse_if_noise_dominates(plan)" in python) is not anyway and ("--anyway" in shell) is anyway
     assert "--composition tight" in shell and "--epsilon 3" in shell
 
 

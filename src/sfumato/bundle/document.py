@@ -37,6 +37,8 @@ OPTIONAL_FIELDS = ("facts", "expected_errors")
 """What a document does not write where it knows nothing of it."""
 Tables = Mapping[tuple[str, ...], "pa.Table"]
 """Released tables by their columns."""
+RENAMED_PARAMETERS = {"aim": {"engine": "model"}}
+"""By method, how sfumato 0.2 called parameters that have another name now."""
 LAYOUT = SealedDocument(indent=2, empty="")
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
 DISTRIBUTIONS = (
@@ -87,6 +89,11 @@ class MethodRecord(DocumentPart):
     """Of a method that sfumato does not know by its name; bundles of sfumato 0.1 and 0.2 have them for all methods."""
     parameters: dict[str, Any]
     rows: int | None = None
+
+    def build(self) -> Method:
+        """Return the method with its parameters, as the registry knows it: no module is taken from the file."""
+        renamed = RENAMED_PARAMETERS.get(self.name, {})
+        return method_class(self.name)(**{renamed.get(key, key): value for key, value in self.parameters.items()})
 
     @property
     def is_known(self) -> bool:
@@ -234,7 +241,7 @@ class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
 
     def replan(self, schema: Schema) -> tuple[Method, Plan]:
         """Return the method and its plan, made anew from public facts: what the registry knows, no module of a file."""
-        method = method_class(self.method.name)(**self.method.parameters)
+        method = self.method.build()
         return method, method.plan(schema, self.method.rows, self.randomness.mode)
 
     @classmethod

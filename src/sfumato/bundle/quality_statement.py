@@ -25,7 +25,7 @@ EXPOSED = "the released rows have no formal guarantee, and this one does not cov
 
 @dataclass(frozen=True)
 class NoisyMetric:
-    """One measure with noise: tvd_1, tvd_2, prediction, or guess."""
+    """One measure with noise: tvd_1_q16, prediction_accuracy, guess or another."""
 
     name: str
     words: str

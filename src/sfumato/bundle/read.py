@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sfumato.bounded_reads import bounded_bytes, is_file
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import DOCUMENT, SCHEMA
-from sfumato.core.method import Method, method_class
+from sfumato.core.method import Method
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.schema import Schema
 
@@ -43,8 +43,8 @@ class Bundle:
         return self.tables[0][1]
 
     def method(self) -> Method:
-        """Return the method with its parameters, as the registry knows it: no module is taken from the file."""
-        return method_class(self.document.method.name)(**self.document.method.parameters)
+        """Return the method with its parameters, as the registry knows it."""
+        return self.document.method.build()
 
 
 def open_bundle(place: str | Path) -> Bundle:

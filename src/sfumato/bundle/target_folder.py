@@ -1,4 +1,4 @@
-"""Where a bundle may go: folders that are refused, and the free space that a release may need, before the spend."""
+"""Check the folder of a bundle before the spend: refused places, and the free space that a release may need."""
 
 from __future__ import annotations
 

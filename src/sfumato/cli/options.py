@@ -31,7 +31,8 @@ def expand_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     An option object is a dataclass whose fields are annotated as Typer annotates parameters.
     """
     signature = inspect.signature(verb, eval_str=True)
-    groups = {p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)}
+    annotations = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    groups: dict[str, Any] = {name: group for name, group in annotations.items() if dataclasses.is_dataclass(group)}
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         group = groups.get(parameter.name)
@@ -70,6 +71,14 @@ Data = Annotated[
 ]
 LedgerPath = Annotated[str | None, typer.Option("--ledger", "-l", help="Ledger file, or a postgresql:// URL.")]
 Seed = Annotated[int | None, typer.Option(help="Repeatable run for tests; everything is stamped 'not for release'.")]
+Repeat = Annotated[int | None, typer.Option("--seed", help="Repeat the same random choices.")]
+NumericColumns = Annotated[
+    str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
+]
+SameOrder = Annotated[
+    bool, typer.Option("--same-order", help="Row i corresponds to row i of DATA: also compare row by row.")
+]
+NewTableName = Annotated[str | None, typer.Option("--name", help="Name of the table; default: that of the file.")]
 AllowWeak = Annotated[
     bool, typer.Option("--allow-weak", help="Allow epsilon above 20 or delta above 0.1; the guarantee will say so.")
 ]
@@ -144,6 +153,34 @@ class FileOptions(DialectOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OptionalTableOptions(DialectOptions):
+    """A table and its schema, where public facts may answer without them."""
+
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATA]", help="A file, or a quoted glob; not needed if public facts answer."),
+    ] = None
+    schema: Annotated[
+        str | None, typer.Option("--schema", "-s", help="The table's public schema (TOML); required with DATA.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonOptions:
+    """Whom the guarantee protects: a row, or all rows of a person."""
+
+    person: Annotated[str | None, typer.Option(help="The column that identifies a person.")] = None
+    rows_per_person: Annotated[int | None, typer.Option(help="Maximum number of rows of one person that count.")] = None
+    no_person: Annotated[bool, typer.Option("--no-person", help="Each person has one row.")] = False
+
+    def answer(self) -> str | Literal[False] | None:
+        """Return the column, False for one row per person, or None where nothing was said."""
+        if self.no_person and self.person is not None:
+            raise PlanError("--person and --no-person contradict each other", next_step="give one of them")
+        return False if self.no_person else self.person
+
+
+@dataclass(frozen=True, kw_only=True)
 class SchemaOptions:
     """The public schema of a table."""
 
@@ -200,9 +237,19 @@ class EvaluationOptions(DialectOptions):
 
         return read(path or self.data, self.facts, **self.stated())
 
-    def read_optional(self, path: str | None) -> Table | None:
-        """Open another file of the same columns, where one was named."""
-        return None if path is None else self.read(path)
+
+@dataclass(frozen=True, kw_only=True)
+class HoldoutOptions(EvaluationOptions):
+    """Synthetic rows, the confidential table, and other real rows."""
+
+    holdout: Annotated[
+        str | None,
+        typer.Option(help="Real rows that are not in DATA, as yardstick, control group or test rows."),
+    ] = None
+
+    def read_holdout(self) -> Table | None:
+        """Open the other real rows, if there are any."""
+        return None if self.holdout is None else self.read(self.holdout)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +375,7 @@ class SchemaOutput:
         None
     )
     force: Force = False
-    name: Annotated[str | None, typer.Option(help="Name of the table; default: that of the file.")] = None
+    name: NewTableName = None
 
     def require_free(self) -> None:
         """Refuse a file that exists, before any work is done."""
@@ -338,6 +385,17 @@ class SchemaOutput:
             raise SchemaError(f"{self.out!r} is not a path", next_step="choose another --out") from error
         if exists:
             raise SchemaError(f"{self.out!r} exists", next_step="choose another name with --out, or add --force")
+
+
+def stated_options(group: Any) -> list[str]:
+    """Return the options of a group that are not at their defaults.
+
+    >>> stated_options(MethodOptions(settings=["column=age"], as_published=True))
+    ['--as-published', '--set']
+    """
+    names = {"settings": "set"}
+    stated = [field.name for field in dataclasses.fields(group) if getattr(group, field.name) != field.default]
+    return [f"--{names.get(name, name).replace('_', '-')}" for name in stated]
 
 
 def parse_numbers(text: str, option: str, example: str, error_class: type[SfumatoError] = PlanError) -> list[float]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from sfumato.errors import RiskError, TableError
+from sfumato.errors import BundleError, RiskError, SfumatoError, TableError
 
 
-class OutputPage(NamedTuple):
-    """The page and its JSON file."""
+@dataclass(frozen=True)
+class OutputPage:
+    """A page and its JSON file."""
 
     page: Path
     json: Path
+    error: type[SfumatoError] = RiskError
+    """What a path that cannot be written raises."""
 
     @classmethod
     def at(cls, out: str | None, name: str, ending: str, force: bool) -> OutputPage:
@@ -23,32 +27,43 @@ class OutputPage(NamedTuple):
         page = Path(out or re.sub(r"[^\w.-]+", "-", name) + ending)
         if page.suffix.lower() not in (".html", ".htm"):
             raise RiskError(f"{str(page)!r} does not end in .html", next_step="choose a name such as --out risk.html")
-        places = cls(page, page.with_suffix(".json"))
         if not page.absolute().parent.is_dir():
-            raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="make it, or choose another --out")
-        taken = [str(place) for place in places if place.exists()]
-        if any(Path(place).is_dir() for place in taken):
-            raise RiskError(f"{taken[0]!r} is a folder", next_step="choose another name with --out")
-        if taken and not force:
-            raise RiskError(f"{' and '.join(map(repr, taken))} exist", next_step="choose another --out, or add --force")
-        return places
+            raise RiskError(f"there is no folder {str(page.parent)!r}", next_step="create it, or choose another --out")
+        return cls(page, page.with_suffix(".json"))._checked(force)
 
-    def write(self, page: str, document: Mapping[str, Any]) -> None:
+    @classmethod
+    def in_folder(cls, out: str | None, name: str, page: str, json: str, force: bool) -> OutputPage:
+        """Return the paths of page and JSON in a folder that need not exist, by default named after the content."""
+        folder = Path(out or re.sub(r"[^\w.-]+", "-", name))
+        return cls(folder / page, folder / json, BundleError)._checked(force)
+
+    def _checked(self, force: bool) -> OutputPage:
+        existing = [str(path) for path in (self.page, self.json) if path.exists()]
+        if any(Path(path).is_dir() for path in existing):
+            raise self.error(f"{existing[0]!r} is a folder", next_step="choose another name with --out")
+        if existing and not force:
+            raise self.error(
+                f"{' and '.join(map(repr, existing))} exist", next_step="choose another --out, or add --force"
+            )
+        return self
+
+    def write(self, page: str, document: Mapping[str, Any] | str) -> None:
         """Write page and JSON: both or none."""
-        texts = (page, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-        fresh = [place.with_name(f".{place.name}.part") for place in self]
+        body = document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False)
+        texts = {self.page: page, self.json: body + "\n"}
+        fresh = {path: path.with_name(f".{path.name}.part") for path in texts}
         try:
-            for place, text in zip(fresh, texts, strict=True):
-                place.write_text(text, encoding="utf-8")
-            for place, target in zip(fresh, self, strict=True):
-                place.replace(target)
+            self.page.parent.mkdir(parents=True, exist_ok=True)
+            for path, text in texts.items():
+                fresh[path].write_text(text, encoding="utf-8")
+            for path, part in fresh.items():
+                part.replace(path)
         except OSError as error:
-            raise RiskError(
-                f"cannot write {str(self.page)!r}: {error.strerror}", next_step="choose another --out"
-            ) from error
+            message = f"cannot write {str(self.page)!r}: {error.strerror}"
+            raise self.error(message, next_step="choose another --out") from error
         finally:
-            for place in fresh:
-                place.unlink(missing_ok=True)
+            for part in fresh.values():
+                part.unlink(missing_ok=True)
 
 
 def require_free_page(out: str | None, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What a bundle or a file holds that was released: for the verbs that measure it against the confidential table."""
+"""Read the released rows of a bundle or a file, for the verbs that measure them against the confidential table."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ VERBS: dict[str, Verb] = {
     "utility": Verb("Measure what a release keeps for prediction and clustering.", panel=EVALUATE),
     "utility prediction": Verb(
         "Train models on a release; test them on real rows.",
-        "sfumato.cli.evaluate.utility:prediction",
+        "sfumato.papers.two_stage.prediction_verb:prediction",
     ),
     "utility clusters": Verb(
         "Measure which clusters of a table a release keeps.", "sfumato.cli.evaluate.utility:clusters"
@@ -162,7 +162,7 @@ class LazyGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with short help for those that Typer adds."""
-        params = super().get_params(ctx)
+        params: list[Any] = super().get_params(ctx)
         for param in params:
             param.help = COMPLETION.get(param.name or "", param.help)
         return params

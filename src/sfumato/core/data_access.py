@@ -1,4 +1,4 @@
-"""Where a release reads the private rows, in how many passes, and what leaves the engine."""
+"""Access to the private rows in a release: the engine that reads them, the number of passes, and what leaves it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def data_access_of(
     if not isinstance(method, DeclaresScans):
         return None
     engine = None if table is None else table.source.engine
-    title, answer = (FILE, _from_file) if engine is None else (engine.title, engine.answer)
+    title, answer = (FILE, _from_file) if engine is None else (engine.title, engine.scan_plan)
     many = sum(has_many_levels(column) for column in schema)
     asks = (DataRequest("the check against the schema", "check", times=1 + many), *method.asks(schema, rows))
     return DataAccess.of(title, [_step(ask, answer, schema) for ask in asks])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from sfumato.formatting import percent
 from sfumato.reprs import ReprMixin
 
 MOST_NAMED = 8
@@ -25,7 +26,7 @@ class ColumnForecast:
     """Expected error of the share of one level or cell."""
     tvd: float
     """Expected share of rows in a wrong cell: a number has 16 cells of equal mass."""
-    mean_error: float | None = None
+    mean_error_sd: float | None = None
     """Expected error of the mean in standard deviations, for typical shapes; None where there is no mean."""
     mean_error_range: float | None = None
     """The same as a share of the public range."""
@@ -55,10 +56,10 @@ class Forecast(ReprMixin):
 
     method: str
     rows: int | None
-    tvd_1: float | None
-    tvd_2: float | None
+    tvd_1_q16: float | None
+    tvd_2_q16: float | None
     share_error: float | None
-    mean_error: float | None
+    mean_error_sd: float | None
     """In standard deviations, for typical shapes."""
     mean_error_range: float | None
     """As a share of the public range."""
@@ -91,13 +92,13 @@ class Forecast(ReprMixin):
             return
         parts = [
             _part("a share is off by", self.share_error, _points),
-            _part("a mean by", self.mean_error, self._of_spread),
-            _part("a median by", self.median_error_range, lambda error: f"{_percent(error)} of the public range"),
+            _part("a mean by", self.mean_error_sd, self._of_spread),
+            _part("a median by", self.median_error_range, lambda error: f"{percent(error)} of the public range"),
         ]
         yield f"Expected with about {self.rows:,} rows: {', '.join(part for part in parts if part)}."
         wrong = [
-            _part("", self.tvd_1, lambda share: f"{_percent(share)} of the rows of a single column"),
-            _part("", self.tvd_2, lambda share: f"{_percent(share)} of those of a table of two columns"),
+            _part("", self.tvd_1_q16, lambda share: f"{percent(share)} of the rows of a single column"),
+            _part("", self.tvd_2_q16, lambda share: f"{percent(share)} of those of a table of two columns"),
         ]
         told = [part for part in wrong if part]
         if told:
@@ -106,7 +107,7 @@ class Forecast(ReprMixin):
             yield _seen(self.smallest_relation)
 
     def _of_spread(self, error: float) -> str:
-        share = "" if self.mean_error_range is None else f" ({_percent(self.mean_error_range)} of the public range)"
+        share = "" if self.mean_error_range is None else f" ({percent(self.mean_error_range)} of the public range)"
         return f"{error:.2g} standard deviations{share}"
 
     def _drowning(self) -> Iterator[str]:
@@ -146,23 +147,14 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _percent(share: float) -> str:
-    """Return a share with two digits that matter.
-
-    >>> _percent(0.0123), _percent(0.5), _percent(0.00021)
-    ('1.2 %', '50 %', '0.021 %')
-    """
-    return f"{float(f'{100 * share:.2g}'):g} %"
-
-
 def _points(share: float) -> str:
     return f"{float(f'{100 * share:.2g}'):g} percentage points"
 
 
 MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
-    "tvd_1": ("rows of a column in a wrong cell", _percent),
-    "tvd_2": ("rows of a pair in a wrong cell", _percent),
+    "tvd_1_q16": ("rows of a column in a wrong cell", percent),
+    "tvd_2_q16": ("rows of a pair in a wrong cell", percent),
     "smallest_relation": ("smallest relation seen", "{:.2g}".format),
-    "mean_error": ("error of a mean in standard deviations", "{:.2g}".format),
+    "mean_error_sd": ("error of a mean in standard deviations", "{:.2g}".format),
 }
 """How the measure of an advice reads."""

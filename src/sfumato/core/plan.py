@@ -16,8 +16,8 @@ from sfumato.errors import PlanError
 from sfumato.lazy import HOOKS
 from sfumato.lazy import load_object as registered
 from sfumato.privacy.accounting.accountant import basic_composition
-from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import at_most, format_fraction, fraction_to_text, to_fraction
+from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.exact import Number, at_most, format_fraction, fraction_to_text, to_fraction
 from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -47,6 +47,20 @@ class Stage(BaseModel):
     scale: float
     epsilon: str
     share: str
+
+    @classmethod
+    def of(
+        cls, part: EventPart, noise: str, epsilon: Fraction | str, share: Fraction | str, scale: float | None = None
+    ) -> Self:
+        """Return the stage that measures one part of an event; its scale is the part's unless a plan shows another."""
+        return cls(
+            name=part.stage,
+            cells=part.cells,
+            noise=noise,
+            scale=part.scale if scale is None else scale,
+            epsilon=epsilon if isinstance(epsilon, str) else fraction_to_text(epsilon),
+            share=share if isinstance(share, str) else fraction_to_text(share),
+        )
 
 
 @dataclass(frozen=True)
@@ -164,6 +178,11 @@ class Plan(ReprMixin, BaseModel):
 
         return advantage_text(self.curve) if self._is_formal else ""
 
+    def needs(self) -> str:
+        """Return in words how long the release will take, where that is known, and how much memory it needs."""
+        time = "" if self.seconds is None else f"about {max(self.seconds, 1):,.0f} s, "
+        return f"{time}about {max(self.memory_bytes / 1e6, 0.1):,.1f} MB of memory"
+
     def _line(self) -> str:
         tables = f"{self.cells:,} cells in {len(self.stages)} table{'s' if len(self.stages) > 1 else ''}"
         return f"{self.method} of table {self.table!r}, {cost_summary(self)}; {tables}"
@@ -247,6 +266,11 @@ def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
         "randomness": randomness,
         **({"adaptive": True} if schema.purchases else {}),
     }
+
+
+def exact_cost(epsilon: Number, delta: Number = 0) -> dict[str, str]:
+    """Return a cost as events record it: exact fractions as texts."""
+    return {"epsilon": fraction_to_text(to_fraction(epsilon)), "delta": fraction_to_text(to_fraction(delta))}
 
 
 def memory_limit() -> int:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sfumato.formatting import join_names
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.provenance import KIND_FACTS, Confirmation, join_names
+from sfumato.schema.provenance import KIND_FACTS, Confirmation
 from sfumato.schema.provenance_summary import (
     WHOLE,
     FactProvenance,

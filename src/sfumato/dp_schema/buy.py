@@ -82,13 +82,13 @@ def buy_schema(
     (JSON, workbooks, SQLite, objects of pandas) are bought with the rest. A text is UTF-8 unless ``encoding`` says so.
     The cost is recorded in the ledger before anything is counted. ``person`` names the column that tells people apart,
     with at most ``rows_per_person`` rows each; ``columns`` limits what is bought; ``by`` is who buys, the account's
-    name unless said. The schema is confirmed: a release
+    name by default. The schema is confirmed: a release
     from it says what its facts cost. ``about_rows`` is a public guess of how many rows there are: where so few would
     foreseeably show nothing, the purchase is refused.
     """
     facts = {"adjacency": adjacency, "rows": rows, "person": person, "rows_per_person": rows_per_person}
-    said = {"delimiter": delimiter, **dialect}
-    ordered = prepared(source, epsilon, delta, name, columns, about_rows, said, **facts)
+    options = {"delimiter": delimiter, **dialect}
+    ordered = prepared(source, epsilon, delta, name, columns, about_rows, options, **facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
     return ordered.carried_out(ledger, seed, by).schema
@@ -135,9 +135,9 @@ def prepared(
 ) -> Prepared:
     """Return a purchase of this table, ready to be made; refuse one that would foreseeably show nothing."""
     facts = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, **facts}
-    made = Prepared(*_ordered(source, epsilon, delta, name, columns, facts, dialect or {}))
-    made.foresight.require(about_rows)
-    return made
+    purchase = Prepared(*_ordered(source, epsilon, delta, name, columns, facts, dialect or {}))
+    purchase.foresight.require(about_rows)
+    return purchase
 
 
 def forecast_schema(source: Any, *order: Any, **facts: Any) -> DetectionLimits:
@@ -146,11 +146,11 @@ def forecast_schema(source: Any, *order: Any, **facts: Any) -> DetectionLimits:
 
 
 def _ordered(
-    source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], said: Mapping[str, Any]
+    source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], options: Mapping[str, Any]
 ) -> tuple[Source, SchemaPlan, tuple[str, ...]]:
     """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
     asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
-    opened = open_source(source, Dialect.of(said), infer=False, names=asked)
+    opened = open_source(source, Dialect.of(options), infer=False, names=asked)
     require_right_delimiter(opened)
     budget = validated_budget(epsilon, delta, facts["rows_per_person"])
     header, left_out = _header(opened, name or opened.name, columns, facts)
@@ -213,18 +213,18 @@ def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
     purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with mark_lost_on_failure(book, entries):
-        made = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
+        bought = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
     if book is not None and entries:
-        _mark(book, entries, made.schema)
-    return made
+        _mark(book, entries, bought.schema)
+    return bought
 
 
-def _mark(book: Ledger, entries: Sequence[Entry], made: Schema) -> None:
+def _mark(book: Ledger, entries: Sequence[Entry], schema: Schema) -> None:
     """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning,
     but for a spend that the ledger does not hold.
     """
     try:
-        book.mark_saved(entries, hashlib.sha256(made.to_toml().encode()).hexdigest())
+        book.mark_saved(entries, hashlib.sha256(schema.to_toml().encode()).hexdigest())
     except MissingEntryError:
         raise
     except SfumatoError as error:
@@ -240,12 +240,12 @@ def require_readable_rows(engine: Engine, header: Schema) -> None:
     if header.person is not None:
         measures["nobody"] = lacks_person(table[header.person], header[header.person]).sum()
     with engine_errors(repr(header.name)):
-        found = engine.aggregate(table.aggregate(rows=table.count(), **measures)).to_pylist()[0]
+        counts = engine.aggregate(table.aggregate(rows=table.count(), **measures)).to_pylist()[0]
     problems: list[str] = []
-    if found.get("nobody"):
-        problems.append(f"{header.person}: {found['nobody']:,} rows without a person would share one person's bound")
-    if header.rows is not None and found["rows"] != header.rows:
-        problems.append(f"rows = {header.rows:,} was stated, the table has {found['rows']:,}")
+    if counts.get("nobody"):
+        problems.append(f"{header.person}: {counts['nobody']:,} rows without a person would share one person's bound")
+    if header.rows is not None and counts["rows"] != header.rows:
+        problems.append(f"rows = {header.rows:,} was stated, the table has {counts['rows']:,}")
     if problems:
         step = "mend the table, or say how many rows there are"
         raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
@@ -266,13 +266,13 @@ def _paid(purchase: _SchemaPurchase, event: Event, entries: Sequence[Entry]) -> 
 def _described(purchase: _SchemaPurchase, events: Sequence[Event], paid: tuple[Purchase, ...]) -> Bought:
     """Count with noise and return the schema."""
     parts = {part.stage: part for event in events for part in event.parts}
-    made, notes, rows = _SchemaBuilder(purchase, parts, paid[0].words if paid else "").columns()
-    if not any(column.name != purchase.header.person for column in made):
+    columns, notes, rows = _SchemaBuilder(purchase, parts, paid[0].words if paid else "").columns()
+    if not any(column.name != purchase.header.person for column in columns):
         _refuse_nothing(purchase.order)
     header, stamp = purchase.header, purchase.randomness.stamp
     schema = Schema(
         header.name,
-        tuple(_in_words(column, purchase.opened) for column in made),
+        tuple(_in_words(column, purchase.opened) for column in columns),
         adjacency=header.adjacency,
         rows=header.rows,
         person=header.person,
@@ -305,9 +305,11 @@ def _in_words(column: Column, opened: Source) -> Column:
 
 def missing_value_notes(forms: Mapping[str, InferredForm], parts: Mapping[str, EventPart]) -> list[str]:
     """Return in words where values are missing; where none was seen a few may be, and the schema keeps their place."""
-    seen = {name: form.missing_rows >= CERTAIN_SIGMAS * parts[f"form of {name}"].scale for name, form in forms.items()}
-    some = ", ".join(f"{name} (about {forms[name].missing_rows:,} rows)" for name in forms if seen[name])
-    none = ", ".join(name for name in forms if not seen[name])
+    certain = {
+        name: form.missing_rows >= CERTAIN_SIGMAS * parts[f"form of {name}"].scale for name, form in forms.items()
+    }
+    some = ", ".join(f"{name} (about {forms[name].missing_rows:,} rows)" for name in forms if certain[name])
+    none = ", ".join(name for name in forms if not certain[name])
     return [
         *([f"missing values: {some}"] if some else []),
         *([f"no missing values above the noise: {none}; write missing = false where you know of none"] if none else []),
@@ -328,9 +330,11 @@ class _SchemaBuilder:
         forms = {name: infer_form(noisy, self.parts[f"form of {name}"].scale) for name, noisy in first.items()}
         cells = self._cells(counter, forms)
         texts = {name: counter.texts(name, self._values(name)) for name, f in forms.items() if f.reading == "text"}
-        made = [self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names]
-        columns = [column for column, _ in made if column is not None]
-        notes = [note for _, note in made if note] + missing_value_notes(forms, self.parts)
+        described = [
+            self._column(name, forms.get(name), cells.get(name), texts.get(name)) for name in order.header.names
+        ]
+        columns = [column for column, _ in described if column is not None]
+        notes = [note for _, note in described if note] + missing_value_notes(forms, self.parts)
         return columns, [*notes, *clamping_notes(columns)], self._rows(first)
 
     def _rows(self, first: Mapping[str, Counts]) -> int | None:

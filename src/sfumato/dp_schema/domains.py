@@ -23,37 +23,22 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 
 MANTISSAS = (1, 2, 5)
-
 ROUND_NUMBERS: tuple[float, ...] = tuple(
     sorted({0.0} | {sign * m * 10.0**k for k in range(-4, 12) for m in MANTISSAS for sign in (-1, 1)})
 )
-
 TAIL_EDGES = 6
-
 """Round numbers beyond the span on each side: what the first count could not see."""
-
 EQUAL_CELLS = (90, 45, 18, 9)
-
 """Into how many equal cells a decade may be cut."""
-
 UNITS = 10
-
 """Whole numbers below it have a cell each, where rows are many."""
-
 ROWS_PER_CELL = 10
-
 """How many standard deviations of the noise an equal cell must hold on average."""
-
 LONGEST_RUN = 16
-
 FALSE_ALARM = 0.02
-
 """Probability that empty cells alone widen the bounds of one column."""
-
 HIDDEN_SHARE = 1 / 200
-
 """Share of the rows that noise may hide at one end before the bounds go one round number further out."""
-
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
 
@@ -148,13 +133,9 @@ def frequent_integers(noisy: Counts, edges: Sequence[float], sigma: float) -> tu
 
 
 MOST_CODES = 12
-
 """Whole numbers with gaps are codes where at most so many are common."""
-
 MOST_YEARLY_EDGES = 40
-
 UNDECODED = "\ufffd"
-
 """What stands for bytes that are no letters: no value, however many rows hold it."""
 
 
@@ -173,24 +154,24 @@ class NoisyHistogram:
 
 def number_column(name: str, form: InferredForm, cells: NoisyHistogram, bought: str) -> Column:
     """Return a column of numbers, or of codes, with bought bounds; values beyond are clamped."""
-    said: dict[str, Any] = {"missing": True, "bought": bought}
-    found = cells.span()
-    low, high = (cells.edges[found[0]], cells.edges[found[1]]) if found else form.span
-    if form.whole and found and (codes := _codes(cells, found)):
-        return Column(name, "category", values=codes, outside="missing", **said)
-    if found and hidden_tail_share(len(cells.noisy), cells.sigma, form.rows) > HIDDEN_SHARE:
+    facts: dict[str, Any] = {"missing": True, "bought": bought}
+    span = cells.span()
+    low, high = (cells.edges[span[0]], cells.edges[span[1]]) if span else form.span
+    if form.whole and span and (codes := _codes(cells, span)):
+        return Column(name, "category", values=codes, outside="missing", **facts)
+    if span and hidden_tail_share(len(cells.noisy), cells.sigma, form.rows) > HIDDEN_SHARE:
         low, high = widen_one_step(low, high, form.whole)
-    said |= {"outside": "clamp", "decimals": form.decimals, "trailing_zeros": form.trailing_zeros}
+    facts |= {"outside": "clamp", "decimals": form.decimals, "trailing_zeros": form.trailing_zeros}
     if not form.whole:
-        return Column(name, "number", bounds=(low, high), **said)
-    unit = found is not None and high == cells.edges[found[1]] == cells.edges[found[1] - 1] + 1
+        return Column(name, "number", bounds=(low, high), **facts)
+    unit = span is not None and high == cells.edges[span[1]] == cells.edges[span[1] - 1] + 1
     first, last = int(low), int(high) - int(unit)
-    return Column(name, "integer", bounds=(first, max(last, first + 1)), **said)
+    return Column(name, "integer", bounds=(first, max(last, first + 1)), **facts)
 
 
-def _codes(cells: NoisyHistogram, found: tuple[int, int]) -> tuple[int, ...]:
+def _codes(cells: NoisyHistogram, span: tuple[int, int]) -> tuple[int, ...]:
     """Return the values of a column of codes: whole numbers of which few are common, with gaps between them."""
-    inside = cells.edges[found[0] : found[1] + 1]
+    inside = cells.edges[span[0] : span[1] + 1]
     if any(high - low != 1 for low, high in itertools.pairwise(inside)):
         return ()
     common = frequent_integers(cells.noisy, cells.edges, cells.sigma)
@@ -205,10 +186,10 @@ def _covers(common: Sequence[int], inside: Sequence[float]) -> bool:
 
 def date_column(name: str, cells: NoisyHistogram, bought: str) -> Column | None:
     """Return a column of dates with bought bounds, whole years; none where no year rises above the noise."""
-    found = cells.span()
-    if found is None:
+    span = cells.span()
+    if span is None:
         return None
-    first, last = int(cells.edges[found[0]]), int(cells.edges[found[1]]) - 1
+    first, last = int(cells.edges[span[0]]), int(cells.edges[span[1]]) - 1
     bounds = dt.date(first, 1, 1), dt.date(last, 12, 31)
     years = tuple(dt.date(year, 1, 1) for year in range(first, last + 1))
     edges = (*years, bounds[1]) if len(years) <= MOST_YEARLY_EDGES else None

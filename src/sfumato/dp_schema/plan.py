@@ -41,23 +41,14 @@ from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 METHOD = "buy"
-
 NOTE = "facts of a schema; what was saved is the schema, by the SHA-256 of its TOML text"
-
 VALUE_CELLS = LAST_YEAR - FIRST_YEAR + 1
-
 """Cells of a second count of numbers or dates, at most; texts have as many as there are."""
-
 TYPE_BUDGET_SHARE = Fraction(1, 5)
-
 """Share of the first counts: a form has thousands of rows or none, so little tells them apart."""
-
 MOST_ROWS_PER_PERSON = 10_000
-
 """Rows of one person beyond which the noise hides any table."""
-
 THRESHOLD_SHARE = Fraction(1, 2)
-
 """Share of delta that pays for texts which only one neighbour holds."""
 
 
@@ -135,7 +126,6 @@ def schema_plan(header: Schema, kinds: Any, epsilon: Fraction, delta: Fraction) 
 
 
 MOST_COLUMNS = 10_000
-
 PERSON = "person"
 
 

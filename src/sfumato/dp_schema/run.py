@@ -42,12 +42,12 @@ class NoisyCounter:
 
     def _form_tables(self, names: Sequence[str]) -> list[Counts]:
         table = self.engine.table
-        made = {f"form {i}": form_expression(table[name]) for i, name in enumerate(names)}
-        made |= {f"number {i}": number(table[name]) for i, name in enumerate(names)}
+        expressions = {f"form {i}": form_expression(table[name]) for i, name in enumerate(names)}
+        expressions |= {f"number {i}": number(table[name]) for i, name in enumerate(names)}
         columns = [form_column(f"form {i}") for i in range(len(names))]
         columns += [decade_column(f"number {i}") for i in range(len(names))]
         sets = [(f"form {i}", f"number {i}") for i in range(len(names))]
-        return self._marginals(made, columns, sets)
+        return self._marginals(expressions, columns, sets)
 
     def rehearse(self, names: Sequence[str]) -> None:
         """Try the first count on no rows: what an engine cannot do is refused before anything is spent."""
@@ -62,9 +62,9 @@ class NoisyCounter:
 
     def values(self, parts: Mapping[str, EventPart], edges: Mapping[str, Sequence[float]]) -> dict[str, Counts]:
         """Return the noisy counts of numbers, or of the years of dates, between the edges of each column."""
-        made = {f"value {i}": self._value(name) for i, name in enumerate(edges)}
+        expressions = {f"value {i}": self._value(name) for i, name in enumerate(edges)}
         columns = [_cells(f"value {i}", cuts) for i, cuts in enumerate(edges.values())]
-        counts = self._marginals(made, columns, [(column.name,) for column in columns])
+        counts = self._marginals(expressions, columns, [(column.name,) for column in columns])
         return {name: self._noisy(counts[i][:-1], parts[name]) for i, name in enumerate(edges)}
 
     def _value(self, name: str) -> Any:
@@ -77,9 +77,9 @@ class NoisyCounter:
         """Return the noisy counts of the years of dates that are written as texts."""
         table = self.engine.table
         days = {name: table[name].strip().try_cast("date") for name in parts}
-        made = {f"value {i}": days[name].year().cast("float64") for i, name in enumerate(parts)}
-        columns = [_cells(name, edges) for name in made]
-        counts = self._marginals(made, columns, [(column.name,) for column in columns])
+        expressions = {f"value {i}": days[name].year().cast("float64") for i, name in enumerate(parts)}
+        columns = [_cells(name, edges) for name in expressions]
+        counts = self._marginals(expressions, columns, [(column.name,) for column in columns])
         return {name: self._noisy(counts[i][:-1], parts[name]) for i, name in enumerate(parts)}
 
     def texts(self, name: str, part: EventPart) -> tuple[str, ...]:
@@ -88,23 +88,23 @@ class NoisyCounter:
             raise AssertionError("texts have no public list, so they need a threshold")
         rows = kept_rows(self.engine.table, self.header)
         held = rows.filter(rows[name].notnull() & (rows[name].strip() != "")).select(value=name)
-        found = self.engine.aggregate(held.group_by("value").aggregate(times=held.count()).order_by("value"))
-        noisy = self._noisy(found.column("times").to_numpy(), part)
-        shown = found.column("value").take(np.flatnonzero(noisy >= part.threshold))
+        groups = self.engine.aggregate(held.group_by("value").aggregate(times=held.count()).order_by("value"))
+        noisy = self._noisy(groups.column("times").to_numpy(), part)
+        shown = groups.column("value").take(np.flatnonzero(noisy >= part.threshold))
         return tuple(sorted(shown.to_pylist()))
 
     def _noisy(self, counts: Any, part: EventPart) -> Counts:
         return add_gaussian(np.asarray(counts, np.int64), part.scale, self.randomness)
 
     def _marginals(
-        self, made: Mapping[str, Any], columns: Sequence[Column], sets: Sequence[tuple[str, ...]]
+        self, expressions: Mapping[str, Any], columns: Sequence[Column], sets: Sequence[tuple[str, ...]]
     ) -> list[Counts]:
         """Count tables of computed columns over at most ``rows_per_person`` rows of each person."""
         if not sets:
             return []
         person, header = self.header.person, self.header
         facts = Schema(SOURCE, tuple(columns))
-        chosen = dict(made)
+        chosen = dict(expressions)
         if person is not None:
             chosen[PERSON] = self.engine.table[person].cast("string")
             whose = Column(PERSON, "category", role="identifier")

@@ -41,7 +41,6 @@ CODE_TEXT = r"^[+-]?(0[0-9]+|[0-9]{16,})$"
 """Digits that are no number: leading zeros are lost in one, and so are digits beyond the fifteenth."""
 NUMBER_TEXT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 DATE_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[T ])"
-
 Reading = Literal["text", "number", "date", "flag", "nothing"]
 FORM_CELLS = len(PLAIN_FORMS) + len(NUMBERS) * (len(MAGNITUDE_EDGES) - 1)
 
@@ -125,8 +124,8 @@ class InferredForm:
 def infer_form(noisy: Counts, sigma: float) -> InferredForm:
     """Return how a column is read, from noisy counts alone."""
     plain, numbers = noisy[: len(PLAIN_FORMS)], noisy[len(PLAIN_FORMS) :].reshape(len(NUMBERS), -1)
-    seen = _seen(numbers, sigma)
-    in_numbers = int(numbers[seen].sum())
+    present = _seen(numbers, sigma)
+    in_numbers = int(numbers[present].sum())
     rows = {"number": in_numbers, "date": int(plain[DATE]), "flag": int(plain[BOOLEAN]), "text": int(plain[TEXT])}
     limit, missing = CERTAIN_SIGMAS * sigma, int(plain[MISSING])
     if rows["text"] >= limit and rows["text"] >= MIXED_SHARE * sum(max(n, 0) for n in rows.values()):
@@ -136,9 +135,9 @@ def infer_form(noisy: Counts, sigma: float) -> InferredForm:
         return InferredForm("nothing", missing_rows=missing)
     if best != "number":
         return InferredForm(best, missing_rows=missing)
-    decades = np.flatnonzero(seen.any(axis=0))
+    decades = np.flatnonzero(present.any(axis=0))
     totals = numbers[:, decades].sum(axis=1)
-    written = seen.any(axis=1) | (totals >= limit * np.sqrt(len(decades)))
+    written = present.any(axis=1) | (totals >= limit * np.sqrt(len(decades)))
     return _numbers(np.flatnonzero(written), decades, in_numbers, missing)
 
 

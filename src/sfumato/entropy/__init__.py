@@ -11,8 +11,6 @@ from sfumato.entropy.expected_error import advise as advise
 from sfumato.entropy.expected_error import epsilon_for_entropy_error as epsilon_for_entropy_error
 from sfumato.entropy.sensitivity import Adjacency as Adjacency
 from sfumato.entropy.sensitivity import EntropySensitivity as EntropySensitivity
-from sfumato.entropy.sensitivity import published_bound as published_bound
-from sfumato.entropy.sensitivity import published_renyi_bound as published_renyi_bound
 from sfumato.entropy.sensitivity import sensitivity as sensitivity
 from sfumato.entropy.values import continuity_bound as continuity_bound
 from sfumato.entropy.values import renyi as renyi

@@ -1,6 +1,6 @@
-"""Sensitivity of Shannon and Renyi entropy: exact values or proved bounds.
+"""Sensitivity of Shannon and Renyi entropy: exact where a closed form or a short search is proved.
 
-Otherwise the tightest proved bound, and the answer says which. The printed bounds are here as labelled diagnostics.
+Otherwise the tightest proved bound, and the answer says which.
 """
 
 from __future__ import annotations
@@ -113,21 +113,3 @@ def _bound_above_one(n: int, cells: int, order: float) -> float:
     if order == 2:
         bounds.append(math.log2(1 + min((math.sqrt(cells) + 1) / n, 2 / (2 * math.sqrt(n) - 1))))
     return min(bounds)
-
-
-def published_bound(n: int) -> float:
-    """Return the Shannon bound as printed (REAEDP, equation 4): valid, but about twice the exact value."""
-    return (2 + 1 / math.log(2) + 2 * math.log2(n)) / n
-
-
-def published_renyi_bound(n: int, order: float) -> float:
-    """Return the Renyi bound as printed (REAEDP, equations 15 to 17): false for orders below 1 and beyond a few cells.
-
-    A diagnostic for comparison only; never calibrate noise with it.
-    """
-    if order == 1 or order < 0 or math.isnan(order):
-        raise PlanError(
-            f"the printed bound has no value at order {order!r}", next_step="use sensitivity(n, cells, order)"
-        )
-    constant = 2 / math.log(2) if math.isinf(order) else 2 * order / (abs(1 - order) * math.log(2))
-    return constant / n

@@ -13,16 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import TableError
-from sfumato.evaluate.utility.cluster_cells import cluster_tvd
-from sfumato.evaluate.utility.clusters import (
+from sfumato.lazy import load_object
+from sfumato.metrics.cluster_tvd import cluster_tvd
+from sfumato.metrics.clusters import (
+    Numbers,
     aligned_ari,
     ari_from_confusion,
+    check_rows,
     cluster_errors,
     confusion,
+    kmeans,
+    nearest_centroid,
     standardise,
 )
-from sfumato.lazy import load_object
-from sfumato.metrics.clusters import Numbers, check_rows, kmeans, nearest_centroid
 
 UNIFORM_ROWS, HALF = "rows spread evenly over the public box", "half of the table itself"
 PUBLISHED = "sfumato.papers.kmeans_geometry.published.algorithm"

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import project_counts
 from sfumato.core.parameters import shared_epsilon_problems
 from sfumato.errors import PlanError
 from sfumato.jit import jit
-from sfumato.mechanisms.tree_model import project_counts
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.exact import Number, to_fraction

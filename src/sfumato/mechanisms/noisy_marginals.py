@@ -25,6 +25,7 @@ from sfumato.core.plan import (
     Stage,
     cells_of,
     event_facts,
+    exact_cost,
     refuse_beyond_memory,
     table_memory,
 )
@@ -34,7 +35,6 @@ from sfumato.privacy.accounting.gaussian_calibration import certified_discrete_p
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
 from sfumato.privacy.exact import (
     Number,
-    fraction_to_text,
     round_down,
     to_fraction,
     to_positive_fraction,
@@ -123,9 +123,8 @@ class NoisyMarginals:
         return (
             Event(
                 kind=f"discrete-{self.law}",
-                epsilon=fraction_to_text(to_fraction(self.epsilon)),
-                delta=fraction_to_text(to_fraction(self.spent_delta)),
                 parts=parts,
+                **exact_cost(self.epsilon, self.spent_delta),
                 **event_facts(self.method, schema, randomness),
             ),
         )
@@ -149,13 +148,11 @@ class NoisyMarginals:
         parts = [part for event in events for part in event.parts]
         shares = [counted.share for counted in self.counted(schema)]
         return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise=f"discrete {self.law}",
-                scale=part.scale,
-                share=fraction_to_text(share),
-                epsilon=fraction_to_text(to_fraction(self.epsilon) * share) if self.law == "laplace" else "joint",
+            Stage.of(
+                part,
+                f"discrete {self.law}",
+                to_fraction(self.epsilon) * share if self.law == "laplace" else "joint",
+                share,
             )
             for part, share in zip(parts, shares, strict=True)
         )

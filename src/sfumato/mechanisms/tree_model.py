@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import FloatArray, project_counts
 from sfumato.core.plan import Plan
 from sfumato.entropy.values import shannon
 from sfumato.mechanisms.noisy_marginals import Noise, NoisyMarginals, noise_variance
@@ -28,19 +28,6 @@ ONE_WAY_SHARE = Fraction(3, 10)
 RAKING_ROUNDS = 1000
 RAKING_ERROR = 1e-9
 """Raking ends when no row margin is further off than this share of the total."""
-
-
-def project_counts(counts: NDArray[np.int64] | FloatArray, total: float) -> FloatArray:
-    """Return the nearest (least squares) non-negative table with the given total.
-
-    >>> project_counts(np.array([3.0, -1.0]), 2.0).tolist()
-    [2.0, 0.0]
-    """
-    flat = np.asarray(counts, dtype=float).ravel()
-    descending = np.sort(flat)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
-    last = int(np.flatnonzero(descending - excess > 0)[-1]) if np.any(descending - excess > 0) else 0
-    return np.maximum(flat - excess[last], 0.0).reshape(np.shape(counts))
 
 
 def iterative_proportional_fitting(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import FloatArray
+from sfumato.formatting import percent
 
 LEVEL = 0.95
 
@@ -26,7 +27,7 @@ class Interval(BaseModel):
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return f"{self.low:.4f} to {self.high:.4f} ({100 * self.level:.6g} %)"
+        return f"{self.low:.4f} to {self.high:.4f} ({percent(self.level, 6)})"
 
 
 def binomial_lower(successes: int, trials: int, alpha: float) -> float:

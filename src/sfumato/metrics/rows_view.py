@@ -15,6 +15,7 @@ from sfumato.schema.column import Column
 from sfumato.table import Table, read
 from sfumato.table.column_expressions import encodable
 from sfumato.table.encode import can_encode
+from sfumato.table.persons import kept_rows
 from sfumato.table.rows import OUTSIDE, encode_column, to_array
 
 if TYPE_CHECKING:
@@ -29,32 +30,44 @@ SEES = ("values", "bins")
 
 @dataclass(frozen=True, eq=False)
 class RowsView:
-    """The same rows twice: the cells of the schema that they lie in, and the points that an attacker compares."""
+    """The same rows twice: the bins and levels of the schema that they lie in, and the values themselves."""
 
     codes: Codes
     points: Points
+    columns: tuple[Column, ...] = ()
+    """What the columns of both are; those who read the rows by place alone may leave it out."""
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __getitem__(self, which: Any) -> RowsView:
-        return RowsView(self.codes[which], self.points[which])
+        return RowsView(self.codes[which], self.points[which], self.columns)
+
+    def by_name(self) -> dict[str, NDArray[Any]]:
+        """Return columns as private ones are streamed: numbers with NaN where missing, levels as codes."""
+        return {
+            column.name: (self.points if column.is_ordered else self.codes)[:, place]
+            for place, column in enumerate(self.columns)
+        }
 
 
-def read_rows_view(source: Any, schema: Schema, names: Sequence[str], sees: Observes = "values") -> RowsView:
+def read_rows_view(
+    source: Any, schema: Schema, names: Sequence[str], sees: Observes = "values", counting: bool = False
+) -> RowsView:
     """Return the rows of any table as an attacker sees them, in the order of the table.
 
     With ``sees="values"`` ordered columns come as the numbers that they hold, dates as day numbers; with "bins" as the
-    number of the public bin that a value lies in. Levels come as codes either way.
+    number of the public bin that a value lies in. Levels come as codes either way. With ``counting`` of each person as
+    many rows come as a release counts.
     """
     columns = _named(schema, names)
-    batches = list(_batches(source, schema, columns))
+    batches = list(_batches(source, schema, columns, counting))
     codes = _within(columns, [_encoded(batch, columns) for batch in batches])
     points = codes.astype(float)
     if sees == "values" and batches:
         points = np.concatenate([_numbers(batch, columns) for batch in batches])
     points[codes == [column.present_size for column in columns]] = np.nan
-    return RowsView(codes, points)
+    return RowsView(codes, points, tuple(columns))
 
 
 def check_observes(sees: str) -> None:
@@ -98,12 +111,16 @@ def _only(schema: Schema, columns: Sequence[Column]) -> Schema:
     )
 
 
-def _batches(source: Any, schema: Schema, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    source: Any, schema: Schema, columns: Sequence[Column], counting: bool = False
+) -> Iterator[pa.RecordBatch]:
     if _is_ready(source, columns):
         yield from source.select([c.name for c in columns]).combine_chunks().to_batches()
         return
     opened = source.source if isinstance(source, Table) else read(source, _only(schema, columns)).source
     raw = opened.engine.table
+    if counting and isinstance(source, Table):
+        raw = kept_rows(raw, source.schema)
     yield from opened.engine.batches(raw.select(**{c.name: encodable(raw[c.name], c) for c in columns}))
 
 

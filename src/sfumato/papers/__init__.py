@@ -37,7 +37,7 @@ class PaperRecord:
     files: tuple[str, ...] = ()
     """Public tables that it reads; without them, what needs them is left out or refused."""
     repeats: str = ""
-    """What is repeated, and how often unless said; nothing where no number of repetitions can be given."""
+    """What is repeated, and how often by default; nothing where no number of repetitions can be given."""
     deep: str = ""
     """What ``--deep`` trains anew; nothing where nothing is trained."""
 

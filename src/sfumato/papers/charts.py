@@ -134,7 +134,7 @@ def _kept(heights: Sequence[float], digits: int | None) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class ChartAxes:
-    """The two axes of lines: their titles, where the upright one begins (0 or below unless said) and where it ends."""
+    """The two axes of lines: their titles, where the upright one begins (0 or below by default) and where it ends."""
 
     x: str = "epsilon"
     y: str = "risk"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import Force
-from sfumato.errors import BundleError, PlanError
+from sfumato.cli.output_page import OutputPage
+from sfumato.errors import PlanError
 from sfumato.papers import PAPERS, PaperRecord
 
 if TYPE_CHECKING:
@@ -44,20 +44,19 @@ def reproduce(
     module = find_paper(paper)
     part = _chosen_part(paper, module, figure, table)
     more = _run_options(paper, module, {"only": part, "repeats": repeats, "deep": deep or None})
-    folder = Path(out or f"{paper}-{part.replace(' ', '-') if part else 'reproduction'}")
-    _refuse_overwrite(folder, force)
+    places = OutputPage.in_folder(out, f"{paper}-{part or 'reproduction'}", PAGE, RESULTS, force)
     patience = "minutes or more" if repeats is not None or deep else "a minute or two"
     console.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
     with console.progress("recomputing"):
         results = module.reproduce(**more)
-    paths = _write(folder, {PAGE: render(module.page_of(results)), RESULTS: results.model_dump_json(indent=1) + "\n"})
+    places.write(render(module.page_of(results)), results.model_dump_json(indent=1))
     found = module.summary(results)
     console.table(found.title, found.header, found.rows)
-    console.say(f"values: {paths[RESULTS]}")
-    console.say(f"open {paths[PAGE]}", style="bold")
+    console.say(f"values: {places.json}")
+    console.say(f"open {places.page}", style="bold")
     rows = [dict(zip(found.header, row, strict=True)) for row in found.rows]
-    places = {"page": str(paths[PAGE]), "results": str(paths[RESULTS])}
-    console.print_json({"paper": paper, **({"part": part} if part else {}), **places, "summary": rows})
+    paths = {"page": str(places.page), "results": str(places.json)}
+    console.print_json({"paper": paper, **({"part": part} if part else {}), **paths, "summary": rows})
 
 
 def _chosen_part(name: str, module: Reproducible, figure: str | None, table: str | None) -> str | None:
@@ -105,25 +104,6 @@ def _line(listed: PaperRecord) -> str:
         f"--deep: {listed.deep}." if listed.deep else "",
     ]
     return " ".join(sentence for sentence in said if sentence)
-
-
-def _refuse_overwrite(folder: Path, force: bool) -> None:
-    present = [name for name in (PAGE, RESULTS) if (folder / name).exists()]
-    if present and not force:
-        raise BundleError(
-            f"{folder} already holds {' and '.join(present)}",
-            next_step="choose another folder with --out, or add --force",
-        )
-
-
-def _write(folder: Path, files: dict[str, str]) -> dict[str, Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BundleError(f"cannot write {folder}: {error.strerror}", next_step="choose another --out") from error
-    return {name: folder / name for name in files}
 
 
 reproduce.__doc__ = f"{inspect.cleandoc(reproduce.__doc__ or '')}\n\nPapers:\n\n{_listing()}"

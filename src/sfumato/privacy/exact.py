@@ -115,6 +115,15 @@ def at_least(value: Number, digits: int = 6) -> str:
     return _rounded(value, digits, ROUND_FLOOR)
 
 
+def percent_at_most(share: Number, digits: int = 3) -> str:
+    """Write an upper bound on a share in per cent, rounded up.
+
+    >>> percent_at_most(0.12341), percent_at_most(Fraction(1, 3), 2)
+    ('12.4 %', '34 %')
+    """
+    return f"{at_most(100 * to_fraction(share), digits)} %"
+
+
 def _rounded(value: Number, digits: int, direction: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value:g}"

@@ -84,7 +84,7 @@ class _Continuous(_Symmetric):
 
 
 class _Discrete(_Symmetric):
-    """A count survives where count + noise >= threshold, a whole number; 1 unless said."""
+    """A count survives where count + noise >= threshold, a whole number; 1 by default."""
 
     def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
         """Return the probability that a count survives."""

@@ -12,7 +12,7 @@ from sfumato.bundle.standards.datacard import DataCard
 from sfumato.bundle.standards.datapackage import datapackage
 from sfumato.bundle.standards.deployments_registry import RegistryEntry
 from sfumato.report.blocks import Page
-from sfumato.report.page import markdown, to_html
+from sfumato.report.page import to_html, to_markdown
 from sfumato.report.readme.readme import readme_of
 from sfumato.schema import Schema
 
@@ -32,8 +32,8 @@ def render_pages(document: ReleaseDocument, schema: Schema, tables: Tables) -> M
 
     return {
         "report.html": report,
-        "README.html": lambda: to_html(guide(), subject),
-        "README.md": lambda: markdown(guide()),
+        "README.html": lambda: to_html(guide(), document.versions["sfumato"]),
+        "README.md": lambda: to_markdown(guide()),
         "datacard.json": lambda: DataCard.of(subject).to_json(),
         "croissant.json": lambda: croissant(subject, tables),
         "datapackage.json": lambda: datapackage(subject, tables),

@@ -5,7 +5,7 @@ Beside it, for orientation: which epsilons others took.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -14,60 +14,61 @@ from sfumato.bundle.description import Banner
 from sfumato.evaluate.calibrate.deployments import Deployment, by_epsilon, nearest_deployments, orientation_text
 from sfumato.evaluate.calibrate.explain import advice, explain_value
 from sfumato.evaluate.calibrate.result import CONFIDENTIAL, Calibration, Point, as_sentence
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.report.blocks import BulletList, Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.figure import figure_html
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark, describe_ends, lines
-from sfumato.report.charts.plane import Axis
-from sfumato.report.homogeneity_page import TableBlock
-from sfumato.report.page import render_page
+from sfumato.report.page import to_html
+from sfumato.report.texts import Texts
 from sfumato.version import __version__
 
+say = Texts("calibration")
 HEIGHT = 340
-
 MOST_PLACES = 8
-
 """As many tried values have a tick each."""
-
 MARGIN = 1.12
-
 """A single feasible value is shaded this factor to both sides."""
-
 SIDE = 0.02
-
 """Where steps are equal: this share of the axis to both sides."""
 
 
-def trade_off_chart(found: Calibration) -> Markup:
+def trade_off_chart(calibration: Calibration) -> Markup:
     """Return points and intervals of the metric, the target as a line, feasible values shaded, the choice ringed."""
     line = LineMark(
-        f"{found.metric} of {found.method}",
-        [point.value for point in found.points],
-        [point.mean for point in found.points],
-        [point.low for point in found.points],
-        [point.high for point in found.points],
+        f"{calibration.metric} of {calibration.method}",
+        [point.value for point in calibration.points],
+        [point.mean for point in calibration.points],
+        [point.low for point in calibration.points],
+        [point.high for point in calibration.points],
     )
-    x, y, drawn = _across(found), Axis(found.metric), [line, *_of_pair(found)]
-    rules = (RuleMark(f"target: {found.target}", found.bound, goal=True),)
-    chosen = None if found.chosen is None else RuleMark(f"chosen: {found.parameter} = {found.chosen:g}", found.chosen)
-    said = [describe_ends(drawn, x, y), f"{rules[0].words}.", f"{chosen.words}." if chosen else "No value meets it."]
+    x, y, drawn = _across(calibration), Axis(calibration.metric), [line, *_of_pair(calibration)]
+    rules = (RuleMark(f"target: {calibration.target}", calibration.bound, goal=True),)
+    chosen = (
+        None
+        if calibration.chosen is None
+        else RuleMark(f"chosen: {calibration.parameter} = {calibration.chosen:g}", calibration.chosen)
+    )
+    answer = f"{chosen.words}." if chosen else "No value meets it."
     return lines(
         drawn,
         x,
         y,
-        " ".join(said),
+        f"{describe_ends(drawn, x, y)} {rules[0].words}. {answer}",
         rules=rules,
-        shaded=[each if each[0] < each[1] else _around(found, *each) for each in found.intervals],
+        shaded=[each if each[0] < each[1] else _around(calibration, *each) for each in calibration.intervals],
         shade_words="meets the target",
         marked=chosen,
         height=HEIGHT,
     )
 
 
-def _of_pair(found: Calibration) -> list[LineMark]:
+def _of_pair(calibration: Calibration) -> list[LineMark]:
     """Return what a stated pair alone would prove, beside a proved ceiling."""
-    if found.proved is None:
+    if calibration.proved is None:
         return []
-    pair = found.proved.pair
+    pair = calibration.proved.pair
     return [LineMark("stated pair alone", [p.value for p in pair], [p.mean for p in pair], yardstick=True)]
 
 
@@ -96,57 +97,70 @@ def _count(name: str, known: Sequence[tuple[float, Deployment]], ours: float) ->
     return LineMark(name, [place for place in places for _ in range(2)], steps, dots=False)
 
 
-def _across(found: Calibration) -> Axis:
+def _across(calibration: Calibration) -> Axis:
     """Return the axis of the parameter: a logarithm has no place for 0."""
-    low, high = _around(found, found.points[0].value, found.points[-1].value)
-    tried = [point.value for point in found.points]
+    low, high = _around(calibration, calibration.points[0].value, calibration.points[-1].value)
+    tried = [point.value for point in calibration.points]
     places = tried if len(tried) <= MOST_PLACES else None
-    if _even(found):
-        return Axis(found.parameter, low, high, places=places)
-    return Axis(f"{found.parameter} (log scale)", low, high, logarithmic=True, places=places)
+    if _even(calibration):
+        return Axis(calibration.parameter, low, high, places=places)
+    return Axis(f"{calibration.parameter} (log scale)", low, high, logarithmic=True, places=places)
 
 
-def _even(found: Calibration) -> bool:
-    return found.points[0].value == 0
+def _even(calibration: Calibration) -> bool:
+    return calibration.points[0].value == 0
 
 
-def _around(found: Calibration, low: float, high: float) -> tuple[float, float]:
+def _around(calibration: Calibration, low: float, high: float) -> tuple[float, float]:
     """Return an interval a little wider than the one given."""
-    if _even(found):
-        side = SIDE * (found.points[-1].value or 1.0)
+    if _even(calibration):
+        side = SIDE * (calibration.points[-1].value or 1.0)
         return low - side, high + side
-    factor = MARGIN if len(found.points) > 1 else 2.0
+    factor = MARGIN if len(calibration.points) > 1 else 2.0
     return low / factor, high * factor
 
 
-TEMPLATE = "calibration.html.j2"
-
-PROVED_HOW = (
-    "At each value the method was planned, and the curve of its events, delta at every epsilon, gives the ceiling. "
-    "No table was looked at and nothing was run. The choice is rounded down and was planned itself.",
-    "The ceiling holds whatever the attacker knows and however they compute. What is true of everybody of a kind can "
-    "be learned without the person and is not bounded. The closed-form risk of being read off a cross table, by a "
-    "neighbour who knows some columns, is another question: sfumato risk homogeneity.",
-)
-
-
-def calibration_page(found: Calibration) -> str:
+def calibration_page(calibration: Calibration) -> str:
     """Return the page as HTML."""
-    return render_page(
-        TEMPLATE,
-        chart=trade_off_chart(found),
-        version=__version__,
-        found=found,
-        banners=banners(found),
-        answer=found.answer(),
-        advice=advice(found),
-        plain=(*explain_value(found), *(found.notes if found.proved else ()), *found.cautions()),
-        values=values_grid(found),
-        cost=cost_words(found),
-        how=how_words(found),
-        caption=caption(found),
-        others=published_deployments(found),
+    metric, parameter, method = calibration.metric, calibration.parameter, calibration.method
+    copy = ", custodian's copy" if calibration.cost == "declared" else ""
+    page = Page(
+        calibration.table,
+        f"Which {parameter} of {method} meets {calibration.target}? {metric}: {calibration.meaning}.",
+        tuple(banners(calibration)),
+        tuple(_sections(calibration)),
+        kicker=f"Sfumato calibration{copy}",
+        footer=f"{metric} of {method}, {calibration.search} over {parameter}. sfumato {__version__}.",
+        tab=f"{calibration.table}: {metric} against {parameter}",
     )
+    return to_html(page)
+
+
+def _sections(calibration: Calibration) -> Iterator[Section]:
+    yield Section("answer", "The answer in short", (Cards(tuple(_cards(calibration))),), "The answer")
+    chart = ChartBlock("", (caption(calibration),), trade_off_chart(calibration), (values_grid(calibration),))
+    yield Section("curve", f"{calibration.metric} against {calibration.parameter}", (chart,), "The curve")
+    others = published_deployments(calibration)
+    if others is not None:
+        products = "All products, with your choice"
+        yield Section(
+            "others",
+            "What others took",
+            (ChartBlock("", others.words, others.chart, (others.grid,), products),),
+            "Others",
+        )
+    yield Section("how", "How the values were tried", (Paragraphs(how_words(calibration)),), "How")
+
+
+def _cards(calibration: Calibration) -> Iterator[Card]:
+    heading = "The target was not reached" if calibration.chosen is None else "The answer"
+    notes = calibration.notes if calibration.proved else ()
+    plain = Paragraphs((*explain_value(calibration), *notes, *calibration.cautions()))
+    yield Card(heading, calibration.answer(), (plain,))
+    steps = tuple(advice(calibration))
+    if steps:
+        yield Card("What you can do", "", (BulletList(steps),))
+    yield Card("What the choice costs", "", (Paragraphs(cost_words(calibration)),), whole=bool(steps))
 
 
 class DeploymentComparison(NamedTuple):
@@ -157,20 +171,20 @@ class DeploymentComparison(NamedTuple):
     grid: TableBlock
 
 
-def published_deployments(found: Calibration, each_side: int | None = None) -> DeploymentComparison | None:
+def published_deployments(calibration: Calibration, each_side: int | None = None) -> DeploymentComparison | None:
     """Return what others took, where an epsilon was chosen that can be compared; all, or the nearest on each side."""
-    if found.parameter != "epsilon" or found.chosen is None or found.charge is not None:
+    if calibration.parameter != "epsilon" or calibration.chosen is None or calibration.charge is not None:
         return None
-    delta = 0.0 if found.proved is None else float(to_fraction(found.proved.delta))
-    known = by_epsilon(delta) if each_side is None else nearest_deployments(found.chosen, delta, each_side)
-    words, chart = orientation_text(found.chosen, delta), deployments_chart(found.chosen, delta)
-    return DeploymentComparison(words, chart, deployments_grid(found, known, delta))
+    delta = 0.0 if calibration.proved is None else float(to_fraction(calibration.proved.delta))
+    known = by_epsilon(delta) if each_side is None else nearest_deployments(calibration.chosen, delta, each_side)
+    words, chart = orientation_text(calibration.chosen, delta), deployments_chart(calibration.chosen, delta)
+    return DeploymentComparison(words, chart, deployments_grid(calibration, known, delta))
 
 
-def deployments_grid(found: Calibration, known: Sequence[tuple[float, Deployment]], delta: float) -> TableBlock:
+def deployments_grid(calibration: Calibration, known: Sequence[tuple[float, Deployment]], delta: float) -> TableBlock:
     """Return products by their epsilon, with the choice among them."""
-    chosen = found.chosen or 0.0
-    ours = (f"{chosen:g}", "your choice", "", "", _protected(found), f"{delta:.3g}" if delta else "")
+    chosen = calibration.chosen or 0.0
+    ours = (f"{chosen:g}", "your choice", "", "", _protected(calibration), f"{delta:.3g}" if delta else "")
     rows = [(chosen, ours), *((epsilon, _product(epsilon, each)) for epsilon, each in known)]
     header = ("epsilon", "product", "curator", "year", "protects", "delta, or rho")
     return TableBlock(header, tuple(row for _, row in sorted(rows, key=lambda pair: pair[0])), (0, 3))
@@ -182,41 +196,42 @@ def _product(epsilon: float, each: Deployment) -> tuple[str, ...]:
     return (f"{epsilon:g}", each.name, each.curator, str(each.year), each.unit or "not stated", by)
 
 
-def _protected(found: Calibration) -> str:
-    return "" if found.proved is None else found.proved.unit
+def _protected(calibration: Calibration) -> str:
+    return "" if calibration.proved is None else calibration.proved.unit
 
 
-def banners(found: Calibration) -> list[Banner]:
+def banners(calibration: Calibration) -> list[Banner]:
     """Return the warnings across the top."""
-    if found.cost == "public":
+    if calibration.cost == "public":
         return []
-    if found.cost == "pilot":
-        text = "The table that is to be released was not looked at. As public as the pilot itself."
-        return [Banner("warning", "From a pilot table", text)]
-    if found.cost == "declared":
-        text = "Choosing by this page is a query that no budget pays for: the guarantee must say so."
-        return [Banner("danger", "Custodian's copy: about confidential data. Do not publish.", text)]
-    if found.randomness == "seeded":
+    if calibration.cost == "pilot":
+        return [Banner("warning", "From a pilot table", say("pilot"))]
+    if calibration.cost == "declared":
+        return [Banner("danger", "Custodian's copy: about confidential data. Do not publish.", say("declared"))]
+    if calibration.randomness == "seeded":
         return [Banner("danger", "Not for release", "The noise came from a fixed seed.")]
     return []
 
 
-def standing(found: Calibration) -> str:
+def standing(calibration: Calibration) -> str:
     """Say in a few words who may see the page."""
-    kept = "charged: every number on it is paid for" if found.randomness == "secure" else "seeded: not for release"
-    if found.cost == "public":
+    kept = (
+        "charged: every number on it is paid for" if calibration.randomness == "secure" else "seeded: not for release"
+    )
+    if calibration.cost == "public":
         return "from public facts: may be shown to anybody"
-    return {"pilot": "from a pilot", "declared": "custodian's copy, do not publish", "private": kept}[found.cost]
+    return {"pilot": "from a pilot", "declared": "custodian's copy, do not publish", "private": kept}[calibration.cost]
 
 
-def values_grid(found: Calibration) -> TableBlock:
+def values_grid(calibration: Calibration) -> TableBlock:
     """Return the curve as a table."""
-    if found.proved is not None:
-        header = (found.parameter, f"{found.metric}, proved", "by the stated pair", "meets the target")
-        pairs = zip(found.points, found.proved.pair, strict=True)
+    if calibration.proved is not None:
+        header = (calibration.parameter, f"{calibration.metric}, proved", "by the stated pair", "meets the target")
+        pairs = zip(calibration.points, calibration.proved.pair, strict=True)
         return TableBlock(header, tuple(_proved_row(point, stated) for point, stated in pairs), (0, 1, 2))
-    header = (found.parameter, found.metric, f"{100 * found.level:g} % interval", "runs", "meets the target")
-    return TableBlock(header, tuple(_row(point) for point in found.points), (0, 1, 3))
+    interval = f"{percent(calibration.level, 6)} interval"
+    header = (calibration.parameter, calibration.metric, interval, "runs", "meets the target")
+    return TableBlock(header, tuple(_row(point) for point in calibration.points), (0, 1, 3))
 
 
 def _row(point: Point) -> tuple[str, ...]:
@@ -228,36 +243,28 @@ def _proved_row(point: Point, stated: Point) -> tuple[str, ...]:
     return (f"{point.value:g}", at_most(point.mean, 3), at_most(stated.mean, 3), "yes" if point.meets else "no")
 
 
-def caption(found: Calibration) -> str:
+def caption(calibration: Calibration) -> str:
     """Say what the chart shows."""
-    shaded = "Shaded: values that meet the target." if found.intervals else "No value meets the target."
-    if found.proved is not None:
-        return f"Ceilings for every attacker, proved: by the whole curve, and by the stated pair alone. {shaded}"
-    if all(point.exact for point in found.points):
-        return f"Exact, not simulated. {shaded}"
-    band = "noisy scores of one release each" if found.charge else f"means over {found.points[0].repeats} releases each"
-    return f"Points: {band}; the intervals hold for all of them together with probability {found.level:g}. {shaded}"
+    shaded = say("caption.meets" if calibration.intervals else "caption.none")
+    if calibration.proved is not None:
+        return f"{say('caption.proved')} {shaded}"
+    if all(point.exact for point in calibration.points):
+        return f"{say('caption.exact')} {shaded}"
+    runs, level = calibration.points[0].repeats, calibration.level
+    return f"{say('caption.scores' if calibration.charge else 'caption.means', runs=runs, level=level)} {shaded}"
 
 
-def cost_words(found: Calibration) -> tuple[str, ...]:
+def cost_words(calibration: Calibration) -> tuple[str, ...]:
     """Say what the search used and what it cost."""
-    lines = [as_sentence(found.assumption)]
-    if found.cost == "declared":
-        lines.append(f"Every number here is {CONFIDENTIAL}. Put the sentence above into the guarantee.")
-    return tuple(lines)
+    declare = (say("declare", confidential=CONFIDENTIAL),) * (calibration.cost == "declared")
+    return as_sentence(calibration.assumption), *declare
 
 
-def how_words(found: Calibration) -> tuple[str, ...]:
+def how_words(calibration: Calibration) -> tuple[str, ...]:
     """Say how the values were tried and when one counts as meeting the target."""
-    if found.proved is not None:
-        return PROVED_HOW
-    ways = {
-        "grid": "Every value of a grid was tried.",
-        "bisection": "A few values were tried first, then every gap at whose ends the answer differs was halved; what "
-        "lies wholly between two of the first values is not seen.",
-        "ladder": "Candidates were released from the smallest up, each with a noisy score, until one met the target.",
-    }
-    rule = "A value meets the target if the worse end of its interval does. "
-    rule += f"Of the lowest values that meet it without a gap, the {found.prefer} is chosen."
-    shape = "" if found.monotone else "The curve rises and falls by more than chance explains: look at all intervals."
-    return tuple(line for line in (ways[found.search], rule if not found.charge else "", shape, *found.notes) if line)
+    if calibration.proved is not None:
+        return say("planned"), say("ceiling")
+    rule = "" if calibration.charge else say("rule", prefer=calibration.prefer)
+    shape = "" if calibration.monotone else say("shape")
+    search = say.table("search")[calibration.search]
+    return tuple(line for line in (search, rule, shape, *calibration.notes) if line)

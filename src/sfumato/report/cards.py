@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.report.blocks import TableBlock
+
 MOST_LEVELS = 12
 """Levels drawn on a card; the table of values holds more."""
 LONG_LABEL = 30
@@ -24,24 +26,12 @@ class Bar:
     """One level, or the missing values: its value in words, and lengths in per cent of the longest bar."""
 
     label: str
-    made: str
-    made_length: float
+    released: str
+    released_length: float
     true: str = ""
     true_length: float | None = None
     noise: tuple[float, float] | None = None
     """Ends of the whisker: where the noise may have moved the end of the bar from."""
-
-
-@dataclass(frozen=True)
-class TableBlock:
-    """A small table: all cells of a line but its labels stand right."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left_out: int = 0
-    """Lines that only the data files hold."""
-    labels: int = 1
-    """Cells at the start of a line that are words."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +45,7 @@ class ColumnCard:
     """Kind and unit in words."""
     label: str = ""
     """What the column means, where the schema says it."""
-    told: str = ""
+    sentence: str = ""
     """A sentence about it."""
     standing: str = ""
     """How the sentence is coloured: near, middling or far."""

@@ -44,10 +44,10 @@ def write_custodian_copy(release: Release, document: ReleaseDocument, table: Tab
         place.parent.mkdir(parents=True, exist_ok=True)
         write_owner_only(place, page)
     except Exception as error:  # noqa: BLE001  whatever it is, the bundle is complete
-        told = error.headline if isinstance(error, SfumatoError) else place_of(error)
+        reason = error.headline if isinstance(error, SfumatoError) else place_of(error)
         later = f"; {LATER}" if release.method.makes == "rows" else ""
-        said = f"the custodian's copy {str(place)!r} was not written: {told}{later}"
-        warnings.warn(UnwrittenCopyWarning(said), stacklevel=4)
+        message = f"the custodian's copy {str(place)!r} was not written: {reason}{later}"
+        warnings.warn(UnwrittenCopyWarning(message), stacklevel=4)
     except BaseException as stop:
         stop.add_note("the bundle is complete, but the custodian's copy was not written")
         raise

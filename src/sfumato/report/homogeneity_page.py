@@ -8,30 +8,43 @@ The page shows true numbers of the table it was computed on. It is the custodian
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, percent, percent_fixed
 from sfumato.privacy.exact import at_least
+from sfumato.report.blocks import (
+    Card,
+    Cards,
+    ChartBlock,
+    Definition,
+    Definitions,
+    Page,
+    Paragraphs,
+    Section,
+    TableBlock,
+)
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
-from sfumato.report.charts.plane import Axis
-from sfumato.report.page import render_page
+from sfumato.report.page import to_html
+from sfumato.report.texts import Texts
 from sfumato.risk.homogeneity.answers import (
+    Answer,
     attacker,
     epsilon_answer,
     epsilon_choice_caution,
-    percent,
     risk_answer,
     uniqueness_answer,
 )
 from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
 from sfumato.version import __version__
 
+say = Texts("risk_pages")
 RISK_HEIGHT, GUESS_HEIGHT, UTILITY_HEIGHT = 330, 250, 270
-
+SHARES = ("homogeneous_cells", "homogeneous_records")
 WAYS = {"cross": "from this cross table", "direct": "published directly"}
 
 
@@ -58,7 +71,7 @@ def guess_chart(curves: RiskCurves) -> Markup:
         LineMark("plurality, by person", guessed, [p.plurality.record for p in curves.guesses]),
         LineMark("soft, by person", guessed, [p.soft.record for p in curves.guesses]),
     ]
-    rule = RuleMark(f"always naming the most common value: {curves.baseline:.1%}", curves.baseline)
+    rule = RuleMark(f"always naming the most common value: {percent_fixed(curves.baseline)}", curves.baseline)
     return _drawn(curves, items, Axis("right", 0.0, 1.0, percent=True), [rule], GUESS_HEIGHT)
 
 
@@ -70,7 +83,7 @@ def uniqueness_chart(curves: RiskCurves) -> Markup:
         LineMark("right, known to be in the table", across, [p.known for p in curves.alone]),
         LineMark("right, any cell", across, [p.right for p in curves.alone]),
     ]
-    rule = RuleMark(f"people who are alone: {share:.1%}", share)
+    rule = RuleMark(f"people who are alone: {percent_fixed(share)}", share)
     return _drawn(curves, items, Axis("chance", 0.0, 1.0, percent=True), [rule], GUESS_HEIGHT)
 
 
@@ -92,8 +105,8 @@ def utility_chart(curves: RiskCurves) -> Markup:
     items: list[LineMark] = []
     for way, words in WAYS.items():
         for look, order in enumerate(orders):
-            found = [p for p in points if (p.way, p.order) == (way, order)]
-            across, up = [p.epsilon for p in found], [p.mean for p in found]
+            these = [p for p in points if (p.way, p.order) == (way, order)]
+            across, up = [p.epsilon for p in these], [p.mean for p in these]
             items.append(LineMark(f"{order}-way, {words}", across, up, look=look, dashed=way == "direct"))
     return _drawn(curves, items, Axis("distance (TVD)", 0.0, percent=True), (), UTILITY_HEIGHT)
 
@@ -103,15 +116,15 @@ def _drawn(
 ) -> Markup:
     """Return lines over the epsilons; those that keep the target are shaded, the safe ones strongly."""
     x = Axis("epsilon (log scale)", curves.points[0].epsilon, curves.points[-1].epsilon, logarithmic=True)
-    found: Sequence[tuple[Any, Any]] = () if curves.choice is None else curves.choice.intervals
+    intervals: Sequence[tuple[float, float]] = () if curves.choice is None else curves.choice.intervals
     return lines(
         items,
         x,
         y,
         " ".join([describe_ends(items, x, y), *(f"{rule.words}." for rule in rules)]),
         rules=rules,
-        shaded=[each for each in found if each[0] == 0],
-        faintly=[each for each in found if each[0] != 0],
+        shaded=[each for each in intervals if each[0] == 0],
+        faintly=[each for each in intervals if each[0] != 0],
         shade_words="safe: keeps the target",
         faint_words="keeps it, above riskier epsilons",
         height=height,
@@ -127,8 +140,8 @@ def _limits(curves: RiskCurves) -> list[RuleMark]:
     limits, what = curves.limits[curves.view], _steering(curves)
     floor, ceiling = limits.floor.by(curves.weights), limits.ceiling.by(curves.weights)
     return [
-        RuleMark(f"floor of {what}: {100 * floor:.3g}%", floor),
-        RuleMark(f"ceiling of {what}: {100 * ceiling:.3g}%", ceiling),
+        RuleMark(f"floor of {what}: {percent(floor, 3)}", floor),
+        RuleMark(f"ceiling of {what}: {percent(ceiling, 3)}", ceiling),
     ]
 
 
@@ -136,76 +149,123 @@ def _target(curves: RiskCurves | SeveralCurves) -> list[RuleMark]:
     if curves.choice is None:
         return []
     target = curves.choice.target
-    return [RuleMark(f"target: {100 * target:.3g}%", target, goal=True)]
+    return [RuleMark(f"target: {percent(target, 3)}", target, goal=True)]
 
 
-TEMPLATE = "risk.html.j2"
-
-COMPANIONS = (
-    ("cells", "Occupied cells", "combinations of the identifiers that at least one person has"),
-    ("records", "People", "rows in these cells"),
-    ("k_anonymity", "k-anonymity", "the smallest cell: nobody shares their identifiers with fewer than k - 1 others"),
-    (
-        "distinct_l",
-        "distinct l-diversity",
-        "the fewest sensitive values in a cell; 1: some cell gives all away",
-    ),
-    ("entropy_l", "entropy l-diversity", "the same, by entropy: rare values count less"),
-    ("t_closeness", "t-closeness", "the largest distance of a cell's law from the overall law, values unordered"),
-    ("t_closeness_ordered", "t-closeness, ordered", "the same where the order of the values matters"),
-    ("homogeneous_cells", "Homogeneous cells", "share of cells with one sensitive value only"),
-    ("homogeneous_records", "People in homogeneous cells", "share of people whom the table without noise gives away"),
-)
-
-SHARES = ("homogeneous_cells", "homogeneous_records")
-
-
-class TableBlock(NamedTuple):
-    """A table of values: header, rows, and which columns are numbers."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...]
-
-
-def homogeneity_page(curves: RiskCurves, draft: bool = False) -> str:
+def homogeneity_page(curves: RiskCurves | SeveralCurves, draft: bool = False) -> str:
     """Return the page as HTML; ``draft`` says that the schema was not yet confirmed as public."""
-    return render_page(
-        TEMPLATE,
-        risk_chart=risk_chart(curves),
-        guess_chart=guess_chart(curves),
-        alone_chart=uniqueness_chart(curves),
-        utility_chart=utility_chart(curves),
-        version=__version__,
-        curves=curves,
-        banners=banners(curves, draft),
-        answers=(risk_answer(curves), epsilon_answer(curves), uniqueness_answer(curves)),
-        steering=epsilon_choice_caution(curves),
-        attacker=attacker(curves),
-        values=values_grid(curves),
-        alone=uniqueness_grid(curves),
-        worst=worst_grid(curves),
-        companions=companions_grid(curves),
-        utility_note=utility_note(curves),
-        guess_note=guess_note(curves),
-        shading=shading(curves),
-        say=format_number,
-        percent=percent,
+    one = isinstance(curves, RiskCurves)
+    sections = _sections(curves) if one else _joint_sections(curves)
+    attack = "homogeneity attack" if one else "homogeneity attack on several columns"
+    page = Page(
+        curves.table,
+        _lead(curves),
+        tuple(banners(curves, draft)),
+        tuple(sections),
+        kicker="Sfumato risk" if curves.pilot else "Sfumato risk, custodian's copy",
+        footer=f"Exact risk of the {attack} under {curves.mechanism} noise. sfumato {__version__}.",
+        tab=f"{curves.table}: risk of {'the homogeneity attack' if one else 'several sensitive columns'}",
     )
+    return to_html(page)
+
+
+def _lead(curves: RiskCurves | SeveralCurves) -> str:
+    one = isinstance(curves, RiskCurves)
+    combinations = "" if one else f", {format_number(curves.combinations)} combinations of sensitive values"
+    return say(
+        "homogeneity.lead",
+        identifiers=", ".join(curves.identifiers),
+        sensitive=curves.sensitive if one else " and ".join(curves.sensitive),
+        what_for=", and what it is good for" if one else "",
+        people=format_number(curves.records),
+        cells=format_number(curves.cells),
+        pilot=" of the pilot" if curves.pilot else "",
+        combinations=combinations,
+    )
+
+
+def _sections(curves: RiskCurves) -> Iterator[Section]:
+    yield _answers(curves, (risk_answer(curves), epsilon_answer(curves), uniqueness_answer(curves)))
+    yield Section("curves", "Risk and utility against epsilon", tuple(_charts(curves)), "Curves")
+    reading = tuple(Definition(term, (words,)) for term, words in _reading(curves).items())
+    yield Section("reading", "How to read the curves", (Definitions(reading),), "How to read them")
+    worst = (Paragraphs((say("homogeneity.worst", epsilon=curves.reference.epsilon),)), worst_grid(curves))
+    yield Section("cells", "Cells most at risk", worst, "Cells")
+    classical = (Paragraphs((say("homogeneity.companions"),)), companions_grid(curves))
+    yield Section("classical", "Classical measures of the same cells", classical, "Classical measures")
+    yield _attacker(curves)
+
+
+def _joint_sections(curves: SeveralCurves) -> Iterator[Section]:
+    yield _answers(curves, (risk_answer(curves), epsilon_answer(curves)))
+    units = "people" if curves.weights == "record" else "cells"
+    note = say("homogeneity.joint_risk", units=units, shading=shading(curves))
+    values = replace(joint_grid(curves), title=say("homogeneity.joint_values"))
+    chart = ChartBlock("How often a neighbour reads off values rightly", (note,), joint_risk_chart(curves), (values,))
+    yield Section("curves", "Risk against epsilon", (chart,), "Curves")
+    yield Section("cells", "Cells without noise", (kinds_grid(curves),), "Cells")
+    yield _attacker(curves)
+
+
+def _answers(curves: RiskCurves | SeveralCurves, answers: Sequence[Answer]) -> Section:
+    cards = [Card(each.question, each.sentences[0], (Paragraphs(each.sentences[1:]),)) for each in answers]
+    steered = "Epsilon was steered by a pilot"
+    heading = steered if curves.pilot else "Choosing epsilon here is a query on the confidential table"
+    whole = len(answers) % 2 == 0
+    cards.append(Card(heading, "", (Paragraphs((epsilon_choice_caution(curves),)),), whole))
+    return Section("answers", "The answers in short", (Cards(tuple(cards)),), "Answers")
+
+
+def _attacker(curves: RiskCurves | SeveralCurves) -> Section:
+    return Section("attacker", "Who attacks, and what gets noise", (Paragraphs(attacker(curves)),), "Attacker")
+
+
+def _charts(curves: RiskCurves) -> Iterator[ChartBlock]:
+    risk = say("homogeneity.risk", shading=shading(curves))
+    yield ChartBlock("Risk: how often a neighbour reads off a value", (risk,), risk_chart(curves))
+    guesses = say("homogeneity.guesses", note=guess_note(curves))
+    yield ChartBlock("How often a reading or a guess is right", (guesses,), guess_chart(curves))
+    alone = say("homogeneity.alone", people=format_number(curves.alone[0].alone))
+    question = "Re-identification: is somebody who is alone seen to be alone?"
+    yield ChartBlock(question, (alone,), uniqueness_chart(curves), () if curves.utility else value_tables(curves))
+    if curves.utility:
+        title = "Utility: total-variation distance of the 1-, 2- and 3-way marginals"
+        yield ChartBlock(title, (utility_note(curves),), utility_chart(curves), value_tables(curves))
+
+
+def value_tables(curves: RiskCurves) -> tuple[TableBlock, TableBlock]:
+    """Return the values behind the charts, each with a line about them."""
+    values = replace(values_grid(curves), title=say("homogeneity.values"))
+    return values, replace(uniqueness_grid(curves), title=say("homogeneity.alone_values"))
+
+
+def _reading(curves: RiskCurves) -> dict[str, str]:
+    """Return what each curve is, with the numbers to compare it with."""
+    record, conservative = curves.limits["record"], curves.limits["conservative"]
+    facts = {
+        "people": format_number(curves.records),
+        "record_floor": percent(record.floor.cell, 3),
+        "record_ceiling": percent(record.ceiling.cell, 3),
+        "record_people": percent(record.ceiling.record, 3),
+        "conservative_floor": percent(conservative.floor.cell, 3),
+        "conservative_ceiling": percent(conservative.ceiling.cell, 3),
+        "nothing": percent(1 / curves.values, 3),
+        "baseline": percent(curves.baseline, 3),
+        "alone": percent(curves.alone[0].baseline, 3),
+    }
+    return {term: text.format(**facts) for term, text in say.table("homogeneity")["reading"].items()}
 
 
 def banners(curves: RiskCurves | SeveralCurves, draft: bool = False) -> list[Banner]:
     """Return the warnings across the top."""
     if curves.pilot is None:
-        text = "Every number on this page is computed from the true counts, without noise."
-        found = [Banner("danger", "Custodian's copy: about confidential data. Do not publish.", text)]
+        text = say("homogeneity.confidential")
+        warnings = [Banner("danger", "Custodian's copy: about confidential data. Do not publish.", text)]
     else:
-        text = f"Computed from {curves.pilot!r}; the confidential table was not read. As public as the pilot itself."
-        found = [Banner("warning", "From a pilot table", text)]
+        warnings = [Banner("warning", "From a pilot table", say("homogeneity.pilot", pilot=curves.pilot))]
     if draft:
-        text = "Its values were learned from rows, so the domain below is not public knowledge. No release may use it."
-        found.append(Banner("warning", "The schema is a draft", text))
-    return found
+        warnings.append(Banner("warning", "The schema is a draft", say("homogeneity.draft")))
+    return warnings
 
 
 def values_grid(curves: RiskCurves) -> TableBlock:
@@ -256,7 +316,13 @@ def worst_grid(curves: RiskCurves) -> TableBlock:
     """Return the cells whose members are most at risk."""
     header = (*curves.identifiers, "people", f"most common {curves.sensitive}", "share", "risk")
     rows = tuple(
-        (*cell.identifiers.values(), format_number(cell.people), cell.value, f"{cell.share:.0%}", f"{cell.risk:.1%}")
+        (
+            *cell.identifiers.values(),
+            format_number(cell.people),
+            cell.value,
+            percent_fixed(cell.share, 0),
+            percent_fixed(cell.risk),
+        )
         for cell in curves.worst
     )
     width = len(curves.identifiers)
@@ -266,41 +332,56 @@ def worst_grid(curves: RiskCurves) -> TableBlock:
 def companions_grid(curves: RiskCurves) -> TableBlock:
     """Return the classical measures, each with what it means."""
 
-    def shown(key: str) -> str:
+    def written(key: str) -> str:
         value = curves.companions[key]
-        return f"{value:.1%}" if key in SHARES else format_number(value)
+        return percent_fixed(value) if key in SHARES else format_number(value)
 
-    rows = tuple((name, shown(key), meaning) for key, name, meaning in COMPANIONS)
+    classical = say.table("homogeneity")["classical"].items()
+    rows = tuple((name, written(key), meaning) for key, (name, meaning) in classical)
     return TableBlock(("measure", "value", "what it says"), rows, (1,))
 
 
+def joint_grid(curves: SeveralCurves) -> TableBlock:
+    """Return the risk of several sensitive columns at a dozen epsilons, in per cent."""
+    header = ("epsilon", *curves.sensitive, "all together", "some, not all", "at least one")
+    rows: list[tuple[str, ...]] = []
+    for point in (*curves.few(), curves.ceiling):
+        each = [point.each[name].by(curves.weights) for name in curves.sensitive]
+        complete, some = point.complete.by(curves.weights), point.some.by(curves.weights)
+        name = "no noise" if point is curves.ceiling else f"{point.epsilon:.3g}"
+        rows.append((name, *(f"{100 * share:.1f}" for share in (*each, complete, some - complete, some))))
+    return TableBlock(header, tuple(rows), tuple(range(len(header))))
+
+
+def kinds_grid(curves: SeveralCurves) -> TableBlock:
+    """Return how many cells give away all, some or none of the columns without noise."""
+    words = say.table("homogeneity")["kinds"]
+    kinds = curves.kinds.items()
+    rows = tuple((name, format_number(kind.cells), format_number(kind.people), words[name]) for name, kind in kinds)
+    return TableBlock(("kind", "cells", "people", "what it says"), rows, (1, 2))
+
+
 def utility_note(curves: RiskCurves) -> str:
-    """Say how the distances were made."""
-    found = curves.utility
-    if found is None:
+    """Say how the distances were computed."""
+    utility = curves.utility
+    if utility is None:
         return ""
     looked = ", ".join(
-        f"{order}-way: {found.sets[order]} of {count}" if found.sets[order] < count else f"{order}-way: all {count}"
-        for order, count in found.all_sets.items()
+        f"{order}-way: {utility.sets[order]} of {count}" if utility.sets[order] < count else f"{order}-way: all {count}"
+        for order, count in utility.all_sets.items()
     )
-    return (
-        f"Mean over the marginals of identifiers and {curves.sensitive} ({looked}) and over {found.draws} simulated "
-        "releases at every fifth epsilon of the grid, from a fixed seed. Solid: the marginals summed from this cross "
-        f"table, all {curves.domain:,} cells with noise, counts below 0 set to 0. Dashed: all marginals of that order "
-        "published directly instead of the cross table, epsilon shared equally among them; the risk above is not "
-        "theirs."
-    )
+    facts = {"sensitive": curves.sensitive, "draws": utility.draws, "domain": curves.domain}
+    return say("homogeneity.utility", looked=looked, **facts)
 
 
 def guess_note(curves: RiskCurves) -> str:
-    """Say how the curves of the guessing attackers were made."""
+    """Say how the curves of the guessing attackers were computed."""
     if not curves.guesses:
-        return "The guessing attackers were not computed: the counts are too large for the sums."
-    if curves.guessed_cells == curves.distinct_cells:
-        how = "exact"
-    else:
-        how = f"estimated from seeded samples of {curves.guessed_cells:,} or more of {curves.distinct_cells:,} cells"
-    return f"The guessing attackers are {how}, at every fifth epsilon of the grid."
+        return say("homogeneity.not_computed")
+    how = "exact"
+    if curves.guessed_cells != curves.distinct_cells:
+        how = say("homogeneity.sampled", some=curves.guessed_cells, all=curves.distinct_cells)
+    return say("homogeneity.computed", how=how)
 
 
 def shading(curves: RiskCurves | SeveralCurves) -> str:
@@ -308,10 +389,7 @@ def shading(curves: RiskCurves | SeveralCurves) -> str:
     choice = curves.choice
     if choice is None or not choice.intervals:
         return ""
-    faint = (
-        " Faint: epsilons that also keep the target, but only above riskier ones." if len(choice.intervals) > 1 else ""
-    )
     if choice.safe is None:
-        return "Faintly shaded: epsilons that keep the target although smaller ones do not. No epsilon is safe."
+        return say("homogeneity.unsafe")
     end = "every epsilon" if math.isinf(choice.safe[1]) else f"up to epsilon {at_least(choice.safe[1], 4)}"
-    return f"Shaded: the safe interval, {end}.{faint}"
+    return say("homogeneity.safe", end=end, faint=say("homogeneity.faint") if len(choice.intervals) > 1 else "")

@@ -21,21 +21,16 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
-from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.report.blocks import Block, BulletList, CodeBlock, Page, Section, TableBlock
+from sfumato.report.blocks import Block, BulletList, CodeBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.texts.glossary import Term, terms
+from sfumato.version import __version__
 
 HEADER, SECTIONS, WORDS = '<header class="top">', "<!--sections-->", "<!--words-->"
-
 HEADING = re.compile(r'<h2 id="([^"]+)"(?: data-short="([^"]*)")?[^>]*>(.*?)</h2>', re.DOTALL)
-
 PROSE = re.compile(r"<(p|dd|li)\b(?![^>]*data-plain)[^>]*>[^<]*(?:<(?!/?\1\b)[^>]*>[^<]*)*</\1>")
-
 PIECE = re.compile(r"<[^>]*>|[^<]+")
-
 SKIPPED = {"a", "code", "pre", "svg", "button", "label", "select", "table", "b", "h3", "h4", "summary"}
-
 """Nothing is linked inside these: links, code, pictures, tables and what can be pressed."""
 
 
@@ -68,10 +63,10 @@ def sections(main: str) -> list[NavigationItem]:
 
 def _navigation(main: str) -> str:
     """Return links to the sections; a page with a single one needs none."""
-    found = sections(main)
-    if len(found) < 2:
+    listed = sections(main)
+    if len(listed) < 2:
         return ""
-    items = "".join(f'<li><a href="#{place}">{words}</a></li>' for place, words in found)
+    items = "".join(f'<li><a href="#{place}">{words}</a></li>' for place, words in listed)
     return f'<nav class="sections" aria-label="Sections"><ul>{items}</ul></nav>'
 
 
@@ -84,10 +79,10 @@ def link_glossary_terms(main: str) -> tuple[str, list[Term]]:
     used: list[Term] = []
     parts: list[str] = []
     place = 0
-    for found in PROSE.finditer(main):
-        text = "".join(_linked(found.group(), left, used))
-        parts += main[place : found.start()], text
-        place = found.end()
+    for prose in PROSE.finditer(main):
+        text = "".join(_linked(prose.group(), left, used))
+        parts += main[place : prose.start()], text
+        place = prose.end()
         if not left:
             break
     parts.append(main[place:])
@@ -108,14 +103,14 @@ def _linked(prose: str, left: dict[str, Term], used: list[Term]) -> Iterator[str
 
 
 def _with_links(text: str, left: dict[str, Term], used: list[Term]) -> str:
-    def link(found: re.Match[str]) -> str:
-        term = left.get(found.group().lower())
+    def link(word: re.Match[str]) -> str:
+        term = left.get(word.group().lower())
         if term is None:
-            return found.group()
+            return word.group()
         used.append(term)
         for name in (term.name, *term.others):
             left.pop(name.lower(), None)
-        return f'<a class="term" href="#{term.place}">{found.group()}</a>'
+        return f'<a class="term" href="#{term.place}">{word.group()}</a>'
 
     return _NAMES.sub(link, text) if left else text
 
@@ -149,10 +144,8 @@ FOLDER, STYLE, INTERACT = "templates", "style.css", "interact.js"
 def render_page(template: str, **context: Any) -> str:
     """Return a page: ``template`` extends page.html.j2; its navigation and its glossary follow from what it says."""
     script = _read(INTERACT)
-    drawn = _environment().get_template(template)
-    return add_navigation_and_glossary(
-        drawn.render(style=_read(STYLE), interact=script, allowed_scripts=_source(script), **context)
-    )
+    frame = {"style": _read(STYLE), "interact": script, "allowed_scripts": _source(script)}
+    return add_navigation_and_glossary(_environment().get_template(template).render(**frame, **context))
 
 
 def _source(script: str) -> str:
@@ -178,13 +171,9 @@ def _read(name: str) -> str:
 
 
 PLAIN = re.compile(r"[^A-Za-z0-9 .,:_-]")
-
 LONGEST = 60
-
 SHORT = 16
-
 """Digits of the fingerprint that stand on a sheet; the sheet with the signatures has all of them."""
-
 SHEET = """
 @page {{
   @top-left {{ content: "Sfumato release: {table}"; }}
@@ -213,13 +202,11 @@ def css_escape(text: str) -> str:
     >>> css_escape('a"b</style>')
     'a\\\\22 b\\\\3c \\\\2f style\\\\3e '
     """
-    return PLAIN.sub(lambda found: f"\\{ord(found.group()):x} ", text)
+    return PLAIN.sub(lambda sign: f"\\{ord(sign.group()):x} ", text)
 
 
 SIGNS = re.compile(r"([\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=\w+;|#))")
-
 """What would be read as a mark: an underscore only where it is not inside a word."""
-
 START = re.compile(r"^(\s*)(#{1,6}\s|[-+]\s|=+$|-+$|\d+[.)]\s)")
 
 
@@ -232,18 +219,18 @@ def escape_markdown(text: str) -> str:
     1\. a
     """
     line = SIGNS.sub(r"\\\1", " ".join(text.split()))
-    found = START.match(line)
-    if found is None:
+    start = START.match(line)
+    if start is None:
         return line
-    place = found.end(1) + len(found[2].rstrip()) - 1
+    place = start.end(1) + len(start[2].rstrip()) - 1
     return f"{line[:place]}\\{line[place:]}"
 
 
-def markdown(guide: Page) -> str:
-    """Return the text of README.md."""
-    parts = [f"# {escape_markdown(guide.title)}", escape_markdown(guide.lead)]
-    parts += [f"> **{escape_markdown(banner.heading)}** {escape_markdown(banner.text)}" for banner in guide.banners]
-    parts += [part for section in guide.sections for part in _section(section)]
+def to_markdown(page: Page) -> str:
+    """Return a page as Markdown."""
+    parts = [f"# {escape_markdown(page.title)}", escape_markdown(page.lead)]
+    parts += [f"> **{escape_markdown(banner.heading)}** {escape_markdown(banner.text)}" for banner in page.banners]
+    parts += [part for section in page.sections for part in _section(section)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -254,15 +241,18 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _block(block: Block) -> Iterator[str]:
-    if isinstance(block, CodeBlock):
-        yield from [f"### {escape_markdown(block.title)}"] if block.title else []
-        yield _fenced(block)
-    elif isinstance(block, TableBlock):
-        yield _table(block)
-    elif isinstance(block, BulletList):
-        yield "\n".join(f"- {escape_markdown(line)}" for line in block.lines)
-    else:
-        yield from (escape_markdown(line) for line in block.lines)
+    match block:
+        case CodeBlock():
+            yield from [f"### {escape_markdown(block.title)}"] if block.title else []
+            yield _fenced(block)
+        case TableBlock():
+            yield _table(block)
+        case BulletList():
+            yield "\n".join(f"- {escape_markdown(line)}" for line in block.lines)
+        case Paragraphs():
+            yield from (escape_markdown(line) for line in block.lines)
+        case _:
+            raise TypeError(f"a block of the kind {block.kind!r} has no form in Markdown")
 
 
 def _fenced(block: CodeBlock) -> str:
@@ -278,12 +268,6 @@ def _table(block: TableBlock) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def to_html(guide: Page, subject: PublicRelease) -> str:
-    """Return the page; nothing in it is drawn, so that it opens everywhere."""
-    return render_page(
-        "users.html.j2",
-        version=subject.document.versions["sfumato"],
-        document=subject.document,
-        guide=guide,
-        banners=guide.banners,
-    )
+def to_html(page: Page, version: str = __version__) -> str:
+    """Return a page that follows from its model alone."""
+    return render_page("sections.html.j2", version=version, page=page, banners=page.banners)

@@ -39,9 +39,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.privacy.exact import percent_at_most
 from sfumato.schema import Schema
 from sfumato.table import Table
 
@@ -235,11 +236,14 @@ def _nearest(left: FloatArray, right: FloatArray, count: int) -> NDArray[np.int6
 
 
 def _infeasible(max_lid: float, floor: float) -> RiskError:
-    least = at_most(100 * to_fraction(floor), 3)
     return RiskError(
-        f"no blend has LID of at most {max_lid:.2%}",
-        [f"these pairs have {floor:.2%} at alpha 0 already, where no original value is mixed in: that is the floor"],
-        f"ask for at least {least} %, take a smaller tolerance, or pair rows at random (matching='random')",
+        f"no blend has LID of at most {percent_fixed(max_lid, 2)}",
+        [
+            f"these pairs have {percent_fixed(floor, 2)} at alpha 0 already, where no original value is mixed in: that "
+            "is the floor"
+        ],
+        f"ask for at least {percent_at_most(floor)}, take a smaller tolerance, or pair rows at random "
+        "(matching='random')",
     )
 
 
@@ -344,9 +348,10 @@ class LocationRisk:
         """Return the result in plain words."""
         near, far = self.released, self.others
         lines = [
-            f"For {_percent(near.any_value)} of the people the nearest released row has a value within the tolerance; "
-            f"for {_percent(far.any_value)} the nearest other person of the table has.",
-            f"All values are within it for {_percent(near.every_value)}; for other people {_percent(far.every_value)}.",
+            f"For {percent_fixed(near.any_value)} of the people the nearest released row has a value within the "
+            f"tolerance; for {percent_fixed(far.any_value)} the nearest other person of the table has.",
+            f"All values are within it for {percent_fixed(near.every_value)}; for other people "
+            f"{percent_fixed(far.every_value)}.",
             f"The median distance to the nearest released row is {near.distance:.3g} standard deviations, to the "
             f"nearest other person {far.distance:.3g}.",
         ]
@@ -361,9 +366,9 @@ class LocationRisk:
         if self.in_order is not None:
             rows = self.in_order
             lines.append(
-                f"Row by row LID is {_percent(rows.lid)}, with rows dealt anew {_percent(rows.dealt_anew)}; the own "
-                f"row is the nearest for {_percent(rows.linked_top_1)} and among ten for "
-                f"{_percent(rows.linked_top_10)}."
+                f"Row by row LID is {percent_fixed(rows.lid)}, with rows dealt anew {percent_fixed(rows.dealt_anew)}; "
+                f"the own row is the nearest for {percent_fixed(rows.linked_top_1)} and among ten for "
+                f"{percent_fixed(rows.linked_top_10)}."
             )
             if rows.lid <= rows.dealt_anew:
                 lines.append("That is no more than chance: the rows may not be in the order of the table after all.")
@@ -486,7 +491,3 @@ def _in_order(
     linked = row_linkage(true, made)
     anew = interval_disclosure(true, made[generator.permutation(len(made))], limits).share
     return RowOrderDisclosure(interval_disclosure(true, made, limits).share, anew, linked[1], linked[10])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

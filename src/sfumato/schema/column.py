@@ -22,20 +22,17 @@ Kind = Literal["category", "ordinal", "boolean", "integer", "number", "date"]
 Role = Literal["identifier", "quasi-identifier", "sensitive", "target"]
 Outside = Literal["refuse", "clamp", "missing"]
 Scalar = str | int | float | bool | dt.date
-
 LEVEL_KINDS = ("category", "ordinal", "boolean")
 ORDERED_KINDS = ("integer", "number", "date")
 KINDS = (*LEVEL_KINDS, *ORDERED_KINDS)
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 OUTSIDE = ("refuse", "clamp", "missing")
-
 MOST_SHOWN = 8
 """Levels that a line about a column names."""
 DEFAULT_BINS = 32
 """Equal-width bins of an ordered column for which the schema states neither edges nor a number of bins."""
 LARGEST_UNIT_SPAN = 128
 """An integer column with at most this many values keeps one cell per value."""
-
 EPOCH = dt.date(1970, 1, 1)
 
 
@@ -74,16 +71,16 @@ class Column:
     """Values are multiples of this; of dates, "week", "month", "quarter" or "year": their first days."""
     true: str | None = None
     false: str | None = None
-    """How a boolean is written; true and false unless said."""
+    """How a boolean is written; true and false by default."""
     date_format: str | None = None
-    """How a date is written, such as %d.%m.%Y; that of ``[source]``, or ISO, unless said."""
+    """How a date is written, such as %d.%m.%Y; that of ``[source]``, or ISO, by default."""
     grouped: bool = False
     """Whether numbers are written with the marks between thousands that ``[source]`` names."""
     prefix: str | None = None
     suffix: str | None = None
     """What is written before and behind each number, such as "€ " and " %"."""
     missing_text: str | None = None
-    """What is written where there is no value; the first mark of ``[source]``, or nothing, unless said."""
+    """What is written where there is no value; the first mark of ``[source]``, or nothing, by default."""
     value_labels: Any = None
     """What listed values mean, for people: {1: "male", 2: "female"}; kept as pairs."""
     source: str | None = None

@@ -17,19 +17,12 @@ from sfumato.schema.column import DEFAULT_BINS, KINDS, LEVEL_KINDS, OUTSIDE, ROL
 from sfumato.schema.provenance import FACTS, WORD_FACTS
 
 LARGEST_WHOLE = 2**53
-
 """Integers are compared as 64-bit floats where a source holds them so; beyond this they would not be exact."""
-
 MAX_BINS_OR_LEVELS = 1_000_000
-
 """Bins or listed values of one column: with more of them, three lines of text would take the machine."""
-
 NARROWEST_BIN = 2
-
 """Width of a bin of real numbers in floating-point spacings: below that, bins would share their ends."""
-
 SHOWN = 5
-
 WANTED = {"integer": "whole numbers up to 2^53", "number": "finite numbers", "date": "dates like 2024-12-31"}
 
 
@@ -239,8 +232,8 @@ def _repeated(listed: tuple[Any, ...]) -> list[Any]:
     """Return what stands more than once; 1 and "1" cannot both stand, they are of different types."""
     if len(set(listed)) == len(listed):
         return []
-    seen: set[Any] = set()
-    return sorted({value for value in listed if value in seen or seen.add(value)})
+    earlier: set[Any] = set()
+    return sorted({value for value in listed if value in earlier or earlier.add(value)})
 
 
 def _among(value: Any, known: Sequence[str]) -> bool:
@@ -257,17 +250,11 @@ def _short(value: Any) -> str:
 
 
 MOST_DECIMALS = 15
-
 DATE_STEPS = ("week", "month", "quarter", "year")
-
 """Steps of dates: each date is the first day of one of these."""
-
 NO_AROUND = re.compile(r"[-+\d]")
-
 """What would be taken for a part of the number."""
-
 LISTED = ("category", "ordinal")
-
 WRITTEN = {
     "decimals": ("number", "integer", "category", "ordinal"),
     "step": ("number", "integer", "date"),
@@ -279,19 +266,18 @@ WRITTEN = {
     "suffix": ("number", "integer", "category", "ordinal"),
     "value_labels": ("category", "ordinal"),
 }
-
 """Facts about the written form, and the kinds of columns that have them."""
 
 
 def normalised_format_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return lists as tuples and a mapping of labels as pairs, so that a column can be compared and hashed."""
-    made: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "from_file", "drafted")}
+    normalised: dict[str, Any] = {key: _listed(facts.get(key)) for key in ("from_rows", "from_file", "drafted")}
     labels = facts.get("value_labels")
     if isinstance(labels, Mapping):
         wanted = {str(value): value for value in facts.get("values") or ()}
         pairs = cast("Mapping[Any, Any]", labels).items()
-        made["value_labels"] = tuple((wanted.get(str(key), key), words) for key, words in pairs)
-    return made
+        normalised["value_labels"] = tuple((wanted.get(str(key), key), words) for key, words in pairs)
+    return normalised
 
 
 def _listed(marks: Any) -> tuple[Any, ...]:
@@ -309,7 +295,7 @@ def format_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
     if wrong:
         return wrong
     zeros, decimals, known = facts.get("trailing_zeros", False), facts.get("decimals"), (*FACTS, *WORD_FACTS)
-    said = [key for key in ("decimals", "grouped", "prefix", "suffix") if facts.get(key)]
+    number_formats = [key for key in ("decimals", "grouped", "prefix", "suffix") if facts.get(key)]
     checks = (
         (
             isinstance(zeros, bool) or (_is_count(zeros) and zeros <= (decimals or 0)),
@@ -323,8 +309,8 @@ def format_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
             f"step = {facts.get('step')!r} needs more than {decimals} decimals",
         ),
         (
-            kind not in LISTED or not said or _are_whole(facts.get("values")),
-            f"{', '.join(said)} needs values that are numbers",
+            kind not in LISTED or not number_formats or _are_whole(facts.get("values")),
+            f"{', '.join(number_formats)} needs values that are numbers",
         ),
         (isinstance(facts.get("grouped", False), bool), f"grouped needs true or false, found {facts.get('grouped')!r}"),
         *(
@@ -339,33 +325,33 @@ def format_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
 def _around_problems(facts: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with texts around numbers, and with the text that stands for no value."""
 
-    said = {key: facts[key] for key in ("prefix", "suffix") if facts.get(key) is not None}
-    found = [
+    affixes = {key: facts[key] for key in ("prefix", "suffix") if facts.get(key) is not None}
+    problems = [
         f"{key} needs a text without digits and without + or -, found {text!r}"
-        for key, text in said.items()
+        for key, text in affixes.items()
         if not is_text(text) or not text.strip() or NO_AROUND.search(text)
     ]
     mark = facts.get("missing_text")
     if mark is not None and not (mark == "" or is_text(mark)):
-        found.append(f"missing_text needs a text, found {mark!r}")
+        problems.append(f"missing_text needs a text, found {mark!r}")
     listed = facts.get("values")
     if mark is not None and isinstance(listed, tuple) and mark in listed:
-        found.append(f"missing_text {mark!r} is one of the values")
-    return found
+        problems.append(f"missing_text {mark!r} is one of the values")
+    return problems
 
 
 def _text_problems(facts: Mapping[str, Any]) -> list[str]:
 
     texts = [key for key in ("true", "false", "date_format") if facts.get(key) is not None and not is_text(facts[key])]
-    found = [f"{key} needs a text, found {facts[key]!r}" for key in texts]
+    problems = [f"{key} needs a text, found {facts[key]!r}" for key in texts]
     true, false, labels = facts.get("true"), facts.get("false"), facts.get("value_labels")
     if (true is None) != (false is None) or (true is not None and true == false):
-        found.append("a boolean that is written in words needs both, true = ... and false = ...")
+        problems.append("a boolean that is written in words needs both, true = ... and false = ...")
     pairs = cast("tuple[Any, ...]", labels or ())
     if not isinstance(labels, tuple | None) or not all(isinstance(pair, tuple) and is_text(pair[1]) for pair in pairs):
-        return [*found, "value_labels needs a text for each value that it explains"]
+        return [*problems, "value_labels needs a text for each value that it explains"]
     unknown = [str(value) for value, _ in pairs if facts.get("values") is not None and value not in facts["values"]]
-    return found + ([f"value_labels explains {', '.join(unknown[:5])}, not among the values"] if unknown else [])
+    return problems + ([f"value_labels explains {', '.join(unknown[:5])}, not among the values"] if unknown else [])
 
 
 def _is_count(decimals: Any) -> bool:

@@ -30,18 +30,13 @@ if TYPE_CHECKING:
     from sfumato.schema.rules import Rule
 
 REST = "*"
-
 """The key of a source for all columns and rules that have none of their own."""
-
 VOUCH = (
     "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
     "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
-
 ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: every row is somebody else's"
-
 MOST_LISTED = 40
-
 """Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
 
 
@@ -209,7 +204,6 @@ def confirming_person(by: str | None) -> str:
 
 
 MAX_EDITED_CHARACTERS = 400_000
-
 """Characters of a file that is edited; a library that keeps every value as a node needs hours for a million."""
 
 

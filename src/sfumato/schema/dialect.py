@@ -16,14 +16,10 @@ from typing import Any, Self
 
 from sfumato.errors import SchemaError
 from sfumato.schema.column_checks import is_text
+from sfumato.schema.file_formats import FILE_FORMATS
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
-FILE_FORMATS = (
-    *("csv", "parquet", "arrow", "jsonl", "json", "xlsx", "xls", "ods"),
-    *("sav", "por", "dta", "sas", "xpt", "duckdb", "sqlite"),
-)
-"""Formats that a file may have, by the ending that says it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class Dialect:
     sheet: str | int | None = None
     """Sheet of a workbook, by name or by number from 1; table of a database file."""
     format: str | None = None
-    """What kind of file it is, one of FILE_FORMATS; told from its first bytes unless said."""
+    """What kind of file it is, one of FILE_FORMATS; told from its first bytes by default."""
 
     def __post_init__(self) -> None:
         marks: Any = self.missing
@@ -82,14 +78,14 @@ class Dialect:
         """Read a ``[source]`` section; every problem is reported at once."""
         known = [item.name for item in dataclasses.fields(cls)]
         strange = [f"[source]: unknown key {key!r}; known are {', '.join(known)}" for key in facts if key not in known]
-        made: Self | None = None
+        dialect: Self | None = None
         try:
-            made = cls(**{key: value for key, value in facts.items() if key in known})
+            dialect = cls(**{key: value for key, value in facts.items() if key in known})
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
-        if strange or made is None:
+        if strange or dialect is None:
             raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
-        return made
+        return dialect
 
     def stated(self) -> dict[str, Any]:
         """Return what was said, by key."""
@@ -104,8 +100,10 @@ class Dialect:
         >>> print(Dialect(decimal=",", missing=("N", "k. A.")).as_options())
         --decimal ',' --missing N --missing 'k. A.'
         """
-        said = {key: value for key, value in self.stated().items() if key != "format"}
-        pairs = [(key, one) for key, value in said.items() for one in (value if isinstance(value, list) else [value])]
+        options = {key: value for key, value in self.stated().items() if key != "format"}
+        pairs = [
+            (key, one) for key, value in options.items() for one in (value if isinstance(value, list) else [value])
+        ]
         return " ".join(f"--{key.replace('_', '-')} {_quoted(str(value))}" for key, value in pairs)
 
     @classmethod
@@ -115,14 +113,14 @@ class Dialect:
         >>> Dialect.from_options("--decimal ',' --missing N --missing 'k. A.'").stated()
         {'decimal': ',', 'missing': ['N', 'k. A.']}
         """
-        parts, said = iter(shlex.split(text)), dict[str, Any]()
+        parts, options = iter(shlex.split(text)), dict[str, Any]()
         for option in parts:
             key, value = option.removeprefix("--").replace("-", "_"), next(parts, "")
             if key == "missing":
-                said.setdefault(key, []).append(value)
+                options.setdefault(key, []).append(value)
             else:
-                said[key] = "\t" if value == "tab" else value
-        return cls.of(said)
+                options[key] = "\t" if value == "tab" else value
+        return cls.of(options)
 
     def over(self, other: Dialect) -> Self:
         """Return this dialect with the facts of another where this one says nothing: options go before the schema."""

@@ -76,9 +76,9 @@ def column_name(node: ast.expr) -> str | None:
             return None
 
 
-def normalise_map(given: Any) -> Any:
+def normalise_map(written: Any) -> Any:
     """Return a map as pairs that can be compared; what is no map stays, to be refused with the schema."""
-    pairs = list(cast("Mapping[Any, Any]", given).items()) if isinstance(given, Mapping) else given
+    pairs = list(cast("Mapping[Any, Any]", written).items()) if isinstance(written, Mapping) else written
     try:
         return tuple((_plain(key), _plain(value)) for key, value in pairs)
     except (TypeError, ValueError):
@@ -100,21 +100,21 @@ def validate_map(pairs: Any, source: Column, target: Column) -> tuple[Pairs, lis
     if MISSING in (*source.levels, *target.levels):
         return (), [f"a level is called {MISSING}, which is how maps write a missing value"]
     problems: list[str] = []
-    found: list[tuple[Any, Any]] = []
+    typed_pairs: list[tuple[Any, Any]] = []
     for key, value in cast("Pairs", pairs):
         try:
-            found.append((_key(source, key), _value(target, value)))
+            typed_pairs.append((_key(source, key), _value(target, value)))
         except ValueError as error:
             problems.append(f"{_shown(key)} = {_shown(value)}: {error}")
-    found, gaps = _total(found, source, target)
+    typed_pairs, gaps = _total(typed_pairs, source, target)
     # What is listed wrongly would be told a second time as absent.
-    return tuple(found), problems or gaps
+    return tuple(typed_pairs), problems or gaps
 
 
-def _key(column: Column, given: Any) -> Any:
-    if not column.is_ordered or given is None or (given == MISSING and not isinstance(given, tuple)):
-        return _value(column, given)
-    ends = cast("Any", given.split(BETWEEN, 1) if isinstance(given, str) and BETWEEN in given else given)
+def _key(column: Column, written: Any) -> Any:
+    if not column.is_ordered or written is None or (written == MISSING and not isinstance(written, tuple)):
+        return _value(column, written)
+    ends = cast("Any", written.split(BETWEEN, 1) if isinstance(written, str) and BETWEEN in written else written)
     if not isinstance(ends, list | tuple):
         if not column.is_discrete:
             raise ValueError(f"{column.name} needs intervals such as '0..17.5'")
@@ -127,39 +127,41 @@ def _key(column: Column, given: Any) -> Any:
     return low, high
 
 
-def _value(column: Column, given: Any) -> Any:
+def _value(column: Column, written: Any) -> Any:
     """Return one value of a column in its own type, None for missing."""
-    if given is None or (isinstance(given, str) and given == MISSING):
+    if written is None or (isinstance(written, str) and written == MISSING):
         if column.missing:
             return None
         raise ValueError(f"{column.name} cannot be missing")
-    found = _number(column, given) if column.is_ordered else _level(column, given)
-    if found is None:
+    value = _number(column, written) if column.is_ordered else _level(column, written)
+    if value is None:
         raise ValueError(f"{column.name} has no such value")
-    if column.is_ordered and column.bounds and not column.bounds[0] <= found <= column.bounds[1]:
+    if column.is_ordered and column.bounds and not column.bounds[0] <= value <= column.bounds[1]:
         raise ValueError(f"it lies outside the bounds of {column.name}")
-    return found
+    return value
 
 
-def _level(column: Column, given: Any) -> Any:
+def _level(column: Column, written: Any) -> Any:
     if column.kind == "boolean":
-        return {"true": True, "false": False}.get(given) if isinstance(given, str) else _same(given, column.levels)
-    if column.has_integer_levels and isinstance(given, str):
-        given = int(given) if given.lstrip("-").isdigit() else given
-    return _same(given, column.levels)
+        return (
+            {"true": True, "false": False}.get(written) if isinstance(written, str) else _same(written, column.levels)
+        )
+    if column.has_integer_levels and isinstance(written, str):
+        written = int(written) if written.lstrip("-").isdigit() else written
+    return _same(written, column.levels)
 
 
-def _same(given: Any, levels: Sequence[Any]) -> Any:
-    return given if type(given) is type(levels[0]) and given in levels else None
+def _same(value: Any, levels: Sequence[Any]) -> Any:
+    return value if type(value) is type(levels[0]) and value in levels else None
 
 
-def _number(column: Column, given: Any) -> Any:
-    if isinstance(given, str) and column.kind != "date":
+def _number(column: Column, written: Any) -> Any:
+    if isinstance(written, str) and column.kind != "date":
         try:
-            given = float(given)
+            written = float(written)
         except ValueError:
             return None
-    return parse_as_kind(given, column.kind)
+    return parse_as_kind(written, column.kind)
 
 
 def _total(pairs: list[tuple[Any, Any]], source: Column, target: Column) -> tuple[list[tuple[Any, Any]], list[str]]:
@@ -277,12 +279,12 @@ class DependenceMap:
     def places(self, values: NDArray[Any], missing: BoolArray) -> NDArray[np.int64]:
         """Return the place of each value of the source."""
         if self.source.is_ordered:
-            found = np.searchsorted(self.starts, np.asarray(values, dtype=float), side="right") - 1
-            found = np.clip(found, 0, None)
+            indices = np.searchsorted(self.starts, np.asarray(values, dtype=float), side="right") - 1
+            indices = np.clip(indices, 0, None)
         else:
             each = (self._numbers.get(value, 0) for value in values.ravel())
-            found = np.fromiter(each, dtype=np.int64, count=values.size).reshape(values.shape)
-        return np.where(missing, len(self.pairs) - 1, found)
+            indices = np.fromiter(each, dtype=np.int64, count=values.size).reshape(values.shape)
+        return np.where(missing, len(self.pairs) - 1, indices)
 
     def of(self, values: NDArray[Any], missing: BoolArray) -> tuple[NDArray[Any], BoolArray]:
         """Return what the target is for values of the source, and where it is missing."""
@@ -306,9 +308,9 @@ def _filler(target: Column) -> Any:
 
 def conflicting_maps(dependences: Iterable[tuple[FunctionalDependence | None, Any]]) -> list[str]:
     """Return what is said twice and differently: two maps of one column to another."""
-    seen: dict[FunctionalDependence, Any] = {}
+    maps: dict[FunctionalDependence, Any] = {}
     problems: list[str] = []
     for dependence, pairs in dependences:
-        if dependence is not None and seen.setdefault(dependence, pairs) != pairs:
+        if dependence is not None and maps.setdefault(dependence, pairs) != pairs:
             problems.append(f"rules: {dependence.source} determines {dependence.target} in two ways")
     return list(dict.fromkeys(problems))

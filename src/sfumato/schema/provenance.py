@@ -1,4 +1,4 @@
-"""Where each fact of a schema comes from: a public source, bought under DP, or the private rows.
+"""Provenance of the facts of a schema: a public source, a purchase under DP, a file, or the private rows.
 
 A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
 still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that
@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,7 +61,6 @@ fields of its own."""
 FINGERPRINT_DIGITS = 12
 OF_FILE = " file"
 """How the mark of a fact ends that the file told."""
-
 Origin = Literal["public", "bought", "file", "rows"]
 
 
@@ -74,7 +73,7 @@ class Provenance:
     """
 
     origin: Origin
-    said: str | None = None
+    source: str | None = None
     """The source in words, or the entry of the ledger."""
 
     @property
@@ -85,8 +84,8 @@ class Provenance:
         if self.origin == "file":
             return "told by the file"
         if self.origin == "bought":
-            return f"bought: {self.said}"
-        return f"public: {self.said}" if self.said else "stated by the custodian, who named no source"
+            return f"bought: {self.source}"
+        return f"public: {self.source}" if self.source else "stated by the custodian, who named no source"
 
 
 @dataclass(frozen=True)
@@ -143,9 +142,3 @@ def is_stated(fact: str, value: Any) -> bool:
     (True, False, True)
     """
     return value is not None and (value is not False or fact not in FORMAT_FACTS)
-
-
-def join_names(facts: Iterable[str]) -> str:
-    """Return facts in words: "bounds and missing"."""
-    names = list(facts)
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance, join_names
+from sfumato.formatting import join_names, list_names
+from sfumato.schema.provenance import DOMAIN_FACTS, Origin, Provenance
 from sfumato.schema.schema import Schema
 
 RULE = "rule"
@@ -57,22 +58,22 @@ class SchemaProvenance:
 
     def domains(self, origin: Origin | None = None) -> tuple[FactProvenance, ...]:
         """Return bounds, values, edges and rules, of one origin if asked: what shapes the cells of a release."""
-        return tuple(told for told in self.facts if told.is_domain and origin in (None, told.provenance.origin))
+        return tuple(fact for fact in self.facts if fact.is_domain and origin in (None, fact.provenance.origin))
 
     def forms(self, origin: Origin) -> tuple[FactProvenance, ...]:
         """Return facts about the written form of one origin: what may be missing, decimals, steps, marks, words."""
-        return tuple(told for told in self.facts if not told.is_domain and told.provenance.origin == origin)
+        return tuple(fact for fact in self.facts if not fact.is_domain and fact.provenance.origin == origin)
 
     def absences(self) -> tuple[FactProvenance, ...]:
         """Return what was bought about missing values."""
-        return tuple(told for told in self.forms("bought") if told.fact == "missing")
+        return tuple(fact for fact in self.forms("bought") if fact.fact == "missing")
 
     def by_words(self, origin: Origin) -> dict[str | None, tuple[FactProvenance, ...]]:
         """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
-        found: dict[str | None, list[FactProvenance]] = {}
-        for told in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
-            found.setdefault(told.provenance.said, []).append(told)
-        return {said: tuple(facts) for said, facts in found.items()}
+        by_source: dict[str | None, list[FactProvenance]] = {}
+        for fact in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
+            by_source.setdefault(fact.provenance.source, []).append(fact)
+        return {source: tuple(facts) for source, facts in by_source.items()}
 
 
 def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> str:
@@ -88,8 +89,8 @@ def describe_facts(facts: Sequence[FactProvenance], most: int = MOST_NAMED) -> s
     ... )
     'the bounds of age and income and the values of sex'
     """
-    kinds = dict.fromkeys(told.fact for told in facts)
-    parts = [_kind_in_words(kind, [told.subject for told in facts if told.fact == kind], most) for kind in kinds]
+    kinds = dict.fromkeys(each.fact for each in facts)
+    parts = [_kind_in_words(kind, [each.subject for each in facts if each.fact == kind], most) for kind in kinds]
     return join_names(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
@@ -105,14 +106,3 @@ def _kind_in_words(kind: str, names: Sequence[str], most: int) -> str:
     if kind in WHOLE:
         return WHOLE[kind]
     return f"{IN_WORDS.get(kind, f'the {kind} of')} {list_names(names, most, 'columns')}"
-
-
-def list_names(names: Sequence[str], most: int = MOST_NAMED, what: str = "columns") -> str:
-    """Return a list of names, the last of them as a number where there are many.
-
-    >>> list_names(["a", "b", "c", "d"], most=2)
-    'a, b and 2 more columns'
-    """
-    if len(names) <= most + 1:
-        return join_names(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more {what}"

@@ -92,5 +92,5 @@ def _around(low: float, high: float) -> tuple[float, float]:
 def _next_round(size: float) -> float:
     wanted = (1 + ROOM) * size
     unit = 10.0 ** math.floor(math.log10(wanted)) if wanted > 0 else 1.0
-    found = next((digits * unit for digits in ROUND if digits * unit >= wanted * (1 - 1e-12)), 10 * unit)
-    return math.ceil(found) if found >= 1 else float(f"{found:.3g}")
+    rounded = next((digits * unit for digits in ROUND if digits * unit >= wanted * (1 - 1e-12)), 10 * unit)
+    return math.ceil(rounded) if rounded >= 1 else float(f"{rounded:.3g}")

@@ -129,10 +129,10 @@ class EngineBackend:
         return operand.isnull()
 
     def determined(self, lookup: DependenceMap) -> Any:
-        found: dict[Any, list[Any]] = {}
+        keys_of: dict[Any, list[Any]] = {}
         for key, value in lookup.pairs:
-            found.setdefault(value, []).append(key)
-        return balanced_reduce(self.disjunction, (self._pair(lookup, keys, value) for value, keys in found.items()))
+            keys_of.setdefault(value, []).append(key)
+        return balanced_reduce(self.disjunction, (self._pair(lookup, keys, value) for value, keys in keys_of.items()))
 
     def _pair(self, lookup: DependenceMap, keys: Sequence[Any], value: Any) -> Any:
         """Return where the source is among some keys and the target has one value; unknown is false here."""
@@ -163,13 +163,9 @@ def _in_days(value: Any) -> Any:
 
 
 LARGEST_LITERAL = 2**53
-
 """Whole numbers beyond this are not exact where they are compared as floats."""
-
 DAYS = "days"
-
 """What sums and differences of dates are: they compare with numbers and with dates."""
-
 COMPARABLE = {
     "number": {"number", "bit", DAYS},
     "bit": {"number", "bit", "boolean", DAYS},
@@ -178,7 +174,6 @@ COMPARABLE = {
     DAYS: {"number", "bit", "date", DAYS},
     "text": {"text"},
 }
-
 UNKNOWN = "unknown"
 
 
@@ -189,10 +184,10 @@ class TypeCheckBackend:
     columns: Mapping[str, Column | None]
     error: Callable[[str], RuleError]
     absent: dict[str, None] = field(default_factory=dict[str, None])
-    seen: bool = False
+    names_column: bool = False
 
     def column(self, name: str) -> str:
-        self.seen = True
+        self.names_column = True
         if name not in self.columns:
             self.absent[name] = None
         column = self.columns.get(name)

@@ -47,19 +47,12 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-
 ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-
 MAX_DEPTH = 50
-
 """Levels of nesting in a rule: more cannot be turned into a query, and nobody can read them."""
-
 MAX_LENGTH = 200_000
-
 """Characters of a rule."""
-
 MARK = re.compile(f"check [0-9a-f]{{{FINGERPRINT_DIGITS}}}")
-
 HELP = (
     'write for example: start <= end, age < 15 implies missing(income), size in [1, 2], col("a b") > 0, '
     "score determines text"
@@ -168,9 +161,9 @@ class Rule:
         """Names of the columns that the rule reads, in order of first appearance."""
         if self.dependence is not None:
             return tuple(dict.fromkeys(self.dependence))
-        seen: dict[str, None] = {}
-        self.evaluate(_NameCollector(seen))
-        return tuple(seen)
+        names: dict[str, None] = {}
+        self.evaluate(_NameCollector(names))
+        return tuple(names)
 
     def require_meaning(self, columns: Mapping[str, Column | None]) -> None:
         """Refuse a rule that names unknown columns, or compares what cannot be compared.
@@ -190,7 +183,7 @@ class Rule:
         self.evaluate(kinds, known)
         if kinds.absent:
             raise self._error(f"unknown column {', '.join(kinds.absent)}")
-        if not kinds.seen:
+        if not kinds.names_column:
             raise self._error("it speaks of no column")
 
     def _require_origin(self) -> None:
@@ -293,8 +286,8 @@ class _Walk:
                 raise self.error("'in' needs a list of values")
             value = self.value(left, date)
             options = (self.algebra.compare("==", value, self.value(item, date)) for item in right.elts)
-            found = balanced_reduce(self.algebra.disjunction, options)
-            return self.algebra.negation(found) if isinstance(op, ast.NotIn) else found
+            membership = balanced_reduce(self.algebra.disjunction, options)
+            return self.algebra.negation(membership) if isinstance(op, ast.NotIn) else membership
         if type(op) not in COMPARISONS:
             raise self.error("only < <= > >= == != and in compare values")
         return self.algebra.compare(COMPARISONS[type(op)], self.value(left, date), self.value(right, date))
@@ -331,10 +324,10 @@ class _Walk:
 class _NameCollector:
     """An algebra that computes nothing and remembers the columns."""
 
-    seen: dict[str, None]
+    names: dict[str, None]
 
     def column(self, name: str) -> None:
-        self.seen[name] = None
+        self.names[name] = None
 
     def literal(self, value: Any) -> None: ...
     def compare(self, operator: str, left: Any, right: Any) -> None: ...

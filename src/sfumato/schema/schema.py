@@ -122,8 +122,8 @@ class Schema(ReprMixin):
         return [
             f"{key} needs a list of {words}"
             for key, (kind, words) in wanted.items()
-            if not isinstance(given := getattr(self, key), list | tuple)
-            or not all(isinstance(item, kind) for item in cast("Iterable[Any]", given))
+            if not isinstance(value := getattr(self, key), list | tuple)
+            or not all(isinstance(item, kind) for item in cast("Iterable[Any]", value))
         ]
 
     @classmethod
@@ -284,8 +284,8 @@ class Schema(ReprMixin):
         """Return a copy that says more to the readers of a release, by the names of PUBLIC_WORDS; None says nothing."""
         if problems := text_problems(words):
             raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
-        said: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
-        return dataclasses.replace(self, **said) if said else self
+        texts: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
+        return dataclasses.replace(self, **texts) if texts else self
 
     def replace_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return a copy in which the named columns have new facts (how a custodian corrects a draft)."""

@@ -32,15 +32,10 @@ TABLE_KEYS = (
     *("name", *PUBLIC_TEXTS),
     *("adjacency", "rows", "draft", "person", "rows_per_person", "person_candidates", "from_rows", "drafted"),
 )
-
 COLUMN_KEYS = tuple(item.name for item in dataclasses.fields(Column) if item.name != "name")
-
 UNANSWERED = "?"
-
 """What stands in the place of the person column while nobody has said whose rows these are."""
-
 CONFIRMED_KEYS = ("by", "on", "accepted_unchanged")
-
 RULE_KEYS = ("check", "map", "source", "drafted", "from_rows")
 
 
@@ -120,13 +115,13 @@ class _SchemaParser:
 
     def candidates(self, table: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the columns of the question that a draft asks; an answer settles it, a deleted line does not."""
-        found: Any = table.get("person_candidates", [])
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in cast("list[Any]", found)):
+        names: Any = table.get("person_candidates", [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
             self.problems.append("[table] person_candidates: needs a list of columns")
             return ()
-        if table.get("person") == UNANSWERED and not found:
+        if table.get("person") == UNANSWERED and not names:
             self.problems.append("[table] person: '?' is a question; name a column, or write person = false")
-        return tuple(cast("list[str]", found)) if self.is_asked(table) else ()
+        return tuple(cast("list[str]", names)) if self.is_asked(table) else ()
 
     def source(self) -> Dialect:
         try:
@@ -193,9 +188,7 @@ DRAFT_COMMENT_PREFIXES = (
     "# identifier:",
     "# question:",
 )
-
 """How the comments begin that a draft carries."""
-
 PLAIN_FACTS = (
     "bins",
     "role",
@@ -212,9 +205,7 @@ PLAIN_FACTS = (
     "source",
     "bought",
 )
-
 """Facts that stand in the file as they are, where they are stated."""
-
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -276,8 +267,8 @@ def _printable(note: str) -> Iterator[str]:
 
 
 def _table_facts(schema: Schema) -> dict[str, Any]:
-    said = {key: words for key in PUBLIC_TEXTS if (words := getattr(schema, key)) is not None}
-    facts: dict[str, Any] = {"name": schema.name, **said, "adjacency": schema.adjacency}
+    texts = {key: words for key in PUBLIC_TEXTS if (words := getattr(schema, key)) is not None}
+    facts: dict[str, Any] = {"name": schema.name, **texts, "adjacency": schema.adjacency}
     if schema.rows is not None:
         facts["rows"] = schema.rows
     if schema.person is not None:

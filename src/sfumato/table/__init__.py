@@ -83,8 +83,8 @@ class Table(ReprMixin):
         step = "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
         unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
         options = combined_options(dialect_hints(self.source, unread)) if unread else ""
-        said = self.source.dialect.as_options()
-        return f"say how the file is written: {options}; or {step}" if options not in ("", said) else step
+        current = self.source.dialect.as_options()
+        return f"say how the file is written: {options}; or {step}" if options not in ("", current) else step
 
     def rehearse(self) -> None:
         """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
@@ -110,12 +110,12 @@ def _facts(schema: Any) -> Schema:
         return Schema.load(schema)
     if isinstance(schema, Schema):
         return schema
-    found = "no schema" if schema is None else f"a {type(schema).__name__} as schema"
+    problem = "no schema" if schema is None else f"a {type(schema).__name__} as schema"
     step = (
         "write read(data, schema), where schema is a Schema or the path of one; Schema.draft(data) proposes one, and "
         "sfumato.synthesize(data, epsilon=1, ledger='budget.db') does all of it in one call"
     )
-    raise SchemaError(f"read was given {found}", next_step=step)
+    raise SchemaError(f"read was given {problem}", next_step=step)
 
 
 @checked_arguments

@@ -20,9 +20,7 @@ from sfumato.table.column_expressions import (
     lacks_person,
 )
 from sfumato.table.counting import all_values_in_domain
-from sfumato.table.engines.duckdb import ParquetEngine
 from sfumato.table.engines.engine import Engine, has_only_text_columns
-from sfumato.table.engines.spark import SparkEngine
 from sfumato.table.persons import kept_rows
 from sfumato.table.sources import guess_delimiter
 
@@ -47,16 +45,16 @@ class Violation:
 
 def require_columns(engine: Engine, schema: Schema, name: str) -> None:
     """Refuse a table that lacks columns of the schema, naming them and the likely reason."""
-    found = list(engine.table.columns)
-    there = set(found)
+    columns = list(engine.table.columns)
+    there = set(columns)
     absent = [column for column in schema.names if column not in there]
     if not absent:
         _require_plain_values(engine, schema)
         return
-    step = f"the table has: {', '.join(found[:20])}; correct the schema or the table"
-    delimiter = guess_delimiter(found[0], schema.names) if len(found) == 1 else None
+    step = f"the table has: {', '.join(columns[:20])}; correct the schema or the table"
+    delimiter = guess_delimiter(columns[0], schema.names) if len(columns) == 1 else None
     if delimiter:
-        step = f"the header reads {found[0]!r}: the delimiter is {delimiter!r}; say so with --delimiter '{delimiter}'"
+        step = f"the header reads {columns[0]!r}: the delimiter is {delimiter!r}; say so with --delimiter '{delimiter}'"
     raise TableError(
         f"table {name!r} lacks {len(absent)} of the {len(schema.names)} columns of the schema",
         [f"column {column!r} is not in the table" for column in absent],
@@ -92,24 +90,24 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     columns = [c for c in schema if c.is_open or not quick]
     counts = _count(engine, schema, columns)
     strays = {c.name: _strays(engine, c) for c in columns if has_many_levels(c)}
-    found = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts, strays)]
-    found += _person_violations(schema, counts)
-    found += [
+    violations = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts, strays)]
+    violations += _person_violations(schema, counts)
+    violations += [
         Violation("rule", f"{rule.check!r} is broken by {_times(n, 'row')}", n)
         for index, rule in enumerate(schema.rules)
         if (n := counts[f"rule_{index}"])
     ]
     if schema.rows is not None and counts[ROWS] != schema.rows:
         problem = f"the schema says {schema.rows:,} rows (adjacency replace), the table has {counts[ROWS]:,}"
-        found.append(Violation("table", problem, abs(counts[ROWS] - schema.rows)))
-    return tuple(found)
+        violations.append(Violation("table", problem, abs(counts[ROWS] - schema.rows)))
+    return tuple(violations)
 
 
 def _has_quick_readers(engine: Engine, schema: Schema) -> bool:
     """Whether encoders read the rows faster than SQL: from Parquet, and texts, of which SQL makes values many times."""
     if schema.person is not None:
         return False
-    return has_only_text_columns(engine, schema) or isinstance(engine, ParquetEngine | SparkEngine)
+    return has_only_text_columns(engine, schema) or engine.has_typed_files
 
 
 def _count(engine: Engine, schema: Schema, columns: Sequence[Column]) -> Counter[str]:
@@ -166,8 +164,8 @@ def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> 
     pairs = both.group_by("a", "b").aggregate(times=both.count())
     sources = pairs.group_by("a").aggregate(rows=pairs.times.sum(), most=pairs.times.max())
     over = (sources.rows - sources.most).sum()
-    found = engine.aggregate(sources.aggregate(rows=over, values=(sources.rows > sources.most).sum())).to_pylist()[0]
-    return int(found["rows"] or 0), int(found["values"] or 0)
+    counts = engine.aggregate(sources.aggregate(rows=over, values=(sources.rows > sources.most).sum())).to_pylist()[0]
+    return int(counts["rows"] or 0), int(counts["values"] or 0)
 
 
 def _person_violations(schema: Schema, counts: Mapping[str, int]) -> list[Violation]:
@@ -204,19 +202,19 @@ def _distinct(engine: Engine, column: Column) -> Iterator[tuple[Any, int]]:
 def _column_violations(
     engine: Engine, column: Column, position: int, counts: Mapping[str, int], strays: Mapping[str, _UnlistedValues]
 ) -> list[Violation]:
-    found: list[Violation] = []
+    violations: list[Violation] = []
     name = column.name
     if (n := counts[f"unreadable_{position}"]) and not column.forgives:
         what = f"{_times(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
-        found.append(Violation(name, what, n))
+        violations.append(Violation(name, what, n))
     stray = strays.get(name)
     if (n := stray.count if stray else counts[f"outside_{position}"]) and column.outside == "refuse":
         examples = _such_as(stray.examples) if stray else _examples(engine, column, readable=True)
         what = f"{_times(n, 'value')} outside {_domain(column)}{examples}"
-        found.append(Violation(name, what, n))
+        violations.append(Violation(name, what, n))
     if (n := counts[f"missing_{position}"]) and not column.missing:
-        found.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
-    return found
+        violations.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
+    return violations
 
 
 def _times(count: int, what: str) -> str:

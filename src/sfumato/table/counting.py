@@ -18,10 +18,7 @@ from sfumato.schema.column import Column
 from sfumato.system import usable_cores
 from sfumato.table.column_expressions import code_expression, encodable, has_many_levels
 from sfumato.table.count_buffer import BufferLayout, CountBuffer, MarginalCounts, column_encoders
-from sfumato.table.engines.duckdb import BatchReader, ParquetEngine
-from sfumato.table.engines.engine import Engine, IbisEngine, WorkersUnavailableError, engine_errors
-from sfumato.table.engines.ibis import count_grouping_sets, separate_outside_domain, supports_grouping_sets
-from sfumato.table.engines.spark import SparkEngine
+from sfumato.table.engines.engine import BatchReader, Engine, WorkersUnavailableError, engine_errors
 from sfumato.table.engines.spark_worker import CountJob, WorkerCounts
 from sfumato.table.marginal_cover import ColumnSet, marginal_cover, sum_to_marginal
 from sfumato.table.persons import kept_rows
@@ -88,11 +85,11 @@ def _count_in_workers(
 ) -> MarginalCounts:
     """Count all tables in one pass, in the workers of the engine; by GROUP BY, with a warning, where they cannot."""
     sets = _covering(schema, names, wanted, LOCAL_LIMIT)
-    found = _ask_workers(engine, schema, names, sets)
-    if found is None:
+    sums = _ask_workers(engine, schema, names, sets)
+    if sums is None:
         return _count_by_group_by(engine, schema, names, wanted)
-    _refuse_outside(names, found.outside)
-    return BufferLayout.by_name([schema[name] for name in names], sets).tables(found.counts, sets)
+    _refuse_outside(names, sums.outside)
+    return BufferLayout.by_name([schema[name] for name in names], sets).tables(sums.counts, sets)
 
 
 def _ask_workers(
@@ -102,10 +99,9 @@ def _ask_workers(
     if engine.workers is None:
         return None
     job = CountJob(tuple(schema[name] for name in names), tuple(sets))
-    if isinstance(engine, SparkEngine) and schema.person is None and rows is None:
-        found = engine.count_files(job)
-        if found is not None:
-            return found
+    from_files = engine.count_files(job) if schema.person is None and rows is None else None
+    if from_files is not None:
+        return from_files
     chosen = _countable_rows(engine, schema, names)
     try:
         return engine.workers.count(chosen if rows is None else chosen.limit(rows), job)
@@ -120,9 +116,9 @@ def all_values_in_domain(engine: Engine, schema: Schema) -> bool:
     False also where no pass would be quicker than to ask the engine.
     """
     closed = [column.name for column in schema if not column.is_open]
-    if isinstance(engine, SparkEngine):
-        found = engine.count_files(CountJob(tuple(schema[name] for name in closed), ()))
-        return found is not None and not found.outside.any()
+    if not engine.streams:
+        sums = engine.count_files(CountJob(tuple(schema[name] for name in closed), ()))
+        return sums is not None and not sums.outside.any()
     layout = BufferLayout.of(schema.shape(schema.names), [])
     workers = _count_in_threads(schema, closed, layout, _units(engine, schema, closed))
     return not any(worker.outside.any() for worker in workers)
@@ -135,10 +131,9 @@ def _worker_count(layout: BufferLayout) -> int:
 
 def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[BatchReader]:
     """Return pieces of work: row groups that workers read themselves, or batches of one stream."""
-    if isinstance(engine, ParquetEngine) and schema.person is None:
-        groups = engine.row_groups([schema[name] for name in names])
-        if groups is not None:
-            return groups
+    groups = engine.row_groups([schema[name] for name in names]) if schema.person is None else None
+    if groups is not None:
+        return groups
     return _batch_units(engine.batches(_countable_rows(engine, schema, names)))
 
 
@@ -194,18 +189,17 @@ def _count_by_group_by(
 ) -> MarginalCounts:
     """Count where the rows are: all tables in one pass where the engine's SQL can, else by a GROUP BY for each."""
     sets = _covering(schema, names, wanted, GROUPED_CELLS)
-    if isinstance(engine, IbisEngine) and supports_grouping_sets(engine, schema, sets):
-        _refuse_many_bins(schema, names)
-        try:
-            counts, outside = separate_outside_domain(count_grouping_sets(engine, schema, sets))
-        except (
-            TableError
-        ) as error:  # SQL that is not what its dialect says; if the engine is lost, the next query tells
-            warnings.warn(SlowCountingWarning(f"{error.headline}: {ONE_BY_ONE}"), stacklevel=2)
-        else:
-            _refuse_outside(names, [outside[name] for name in names])
-            return counts
-    return _count_one_by_one(engine, schema, sets)
+    _refuse_many_bins(schema, names)
+    try:
+        answer = engine.count_in_one_query(schema, sets)
+    except TableError as error:  # SQL that is not what its dialect says; if the engine is lost, the next query tells
+        warnings.warn(SlowCountingWarning(f"{error.headline}: {ONE_BY_ONE}"), stacklevel=2)
+        answer = None
+    if answer is None:
+        return _count_one_by_one(engine, schema, sets)
+    counts, outside = answer
+    _refuse_outside(names, [outside[name] for name in names])
+    return counts
 
 
 def _count_one_by_one(engine: Engine, schema: Schema, sets: Sequence[ColumnSet]) -> MarginalCounts:

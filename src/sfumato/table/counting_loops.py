@@ -1,4 +1,4 @@
-"""Which loops encode and count: NumPy's for the first steps, the compiled ones where many follow."""
+"""The switch between NumPy's loops, for the first steps, and compiled ones where many steps follow."""
 
 from __future__ import annotations
 

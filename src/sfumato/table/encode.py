@@ -71,9 +71,11 @@ class ColumnEncoder:
 
     def _encode_text(self, array: pa.Array, codes: NDArray[Any]) -> None:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        found = [self.position.get(value, self.outside) for value in encoded.dictionary.to_pylist()]
+        codes_of_values = [self.position.get(value, self.outside) for value in encoded.dictionary.to_pylist()]
         indices = encoded.indices
-        self._loops.encode_lookup(_values(indices), 0, np.array([*found, self.bad], codes.dtype), self.bad, codes)
+        self._loops.encode_lookup(
+            _values(indices), 0, np.array([*codes_of_values, self.bad], codes.dtype), self.bad, codes
+        )
         self._mark_missing(indices, codes)
 
     def _encode_numbers(self, values: NDArray[Any], codes: NDArray[Any]) -> None:

@@ -88,9 +88,9 @@ class _GreedyCover:
 
     def _best(self, steps: BoolArray) -> BoolArray:
         """Return the step that most sets ask for; among equals the one of fewest cells."""
-        found, counts = np.unique(steps, axis=0, return_counts=True)
-        cells = np.where(found, self.sizes, 1.0).prod(axis=1)
-        return found[np.lexsort((cells, -counts))[0]]
+        marginals, counts = np.unique(steps, axis=0, return_counts=True)
+        cells = np.where(marginals, self.sizes, 1.0).prod(axis=1)
+        return marginals[np.lexsort((cells, -counts))[0]]
 
 
 def sum_to_marginal(table: NDArray[np.int64], names: ColumnSet, wanted: ColumnSet) -> NDArray[np.int64]:

@@ -78,10 +78,10 @@ def mark_missing(validity: Any, offset: int, missing: int, codes: Any) -> None:
 @jit
 def count_code(codes: Any, code: int) -> int:
     """Count how often a code occurs."""
-    found = 0
+    times = 0
     for i in range(codes.shape[0]):
-        found += 1 if codes[i] == code else 0
-    return found
+        times += 1 if codes[i] == code else 0
+    return times
 
 
 @jit

@@ -89,12 +89,12 @@ def require_in_domain(columns: Sequence[Column], values: ColumnArrays) -> None:
     """Refuse values outside the public domain, as they were when the table was checked; a missing number is none."""
     counts: dict[str, int] = {}
     for column in columns:
-        found = values[column.name]
+        present = values[column.name]
         if column.is_ordered:
             low, high = column.numeric_bounds
-            outside = (found < low) | (found > high)
+            outside = (present < low) | (present > high)
         else:
-            outside = found == OUTSIDE
+            outside = present == OUTSIDE
         counts[column.name] = int(outside.sum())
     _refuse(counts, "outside")
 

@@ -21,7 +21,6 @@ GROUPED_CELLS = 1_000_000
 """Cells of a covering table where every table costs a pass of its own: they may be larger than in a cache."""
 LARGEST_SEARCH = 900_000
 """Sets times columns beyond which covering tables are not looked for: that would take minutes."""
-
 GROUPING_SETS_BACKENDS = (
     "postgres",
     "pyspark",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise, transfer_ari
+from sfumato.metrics.clusters import aligned_ari, kmeans, standardise, transfer_ari
 from sfumato.papers.kmeans_geometry.published.algorithm import (
     LABEL,
     REFLECTIONS,

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
+from sfumato.arrays import project_counts
 from sfumato.errors import PlanError, TableError
 from sfumato.mechanisms.graphical import candidates as counting
 from sfumato.mechanisms.graphical.candidates import count_cliques
@@ -21,7 +22,6 @@ from sfumato.mechanisms.graphical.domain_compression import (
     compress_column,
     has_order,
     level_shares,
-    nearest_nonnegative,
     ordered_shares,
     sum_to_groups,
 )
@@ -158,7 +158,7 @@ def test_shapes_are_shares_and_follow_the_counts_as_far_as_noise_allows(counts, 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=12), st.floats(0.1, 500))
 def test_the_projection_is_the_nearest_point(values, total):
     y = np.array(values)
-    x = nearest_nonnegative(y, total)
+    x = project_counts(y, total)
     assert np.all(x >= 0) and np.isclose(x.sum(), total)
     # Optimal: all positive parts are lowered alike, and by no less than what the zero ones had.
     lowered = (y - x)[x > 1e-9]

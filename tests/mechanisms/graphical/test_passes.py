@@ -8,7 +8,7 @@ import sfumato
 from sfumato import AIM, MST, Ledger
 from sfumato.errors import TableError
 from sfumato.example import codebook, households
-from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
 
 METHODS = [AIM(1, columns=["region", "sex", "age"]), MST(1, columns=["region", "sex", "age"])]
 

@@ -12,10 +12,11 @@ import pytest
 import sfumato
 from sfumato import Ledger, Schema
 from sfumato.errors import PlanError, SchemaError, TableError
-from sfumato.mechanisms.mean_curve import best_rho, error_split, ridge_mean, ridge_mean_sensitivity
+from sfumato.mechanisms.mean_curve import best_rho, error_split
 from sfumato.mechanisms.mean_curve.curve_kernels import KERNELS, KernelBasis, basis, even_positions, wiener_values
 from sfumato.mechanisms.mean_curve.integer_sums import UNITS, CurveLattice, count_weight, largest_norm
 from sfumato.mechanisms.mean_curve.method import KEY, MeanCurve
+from sfumato.papers.reaedp.ridge_mean import ridge_mean, ridge_mean_sensitivity
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.randomness import Randomness

@@ -16,8 +16,8 @@ from sfumato import Ledger, PseudoPosterior, Schema
 from sfumato.bundle.verify import verify_bundle
 from sfumato.core.method import method_class, methods, published_methods
 from sfumato.errors import AccountingError, LedgerError, PlanError, SfumatoError
-from sfumato.mechanisms.pseudo_posterior.column_models import family_for
 from sfumato.papers.range_restriction import PseudoPosteriorAsPublished
+from sfumato.papers.range_restriction.published.column_models import published_family_for
 from sfumato.privacy.accounting.accountant import compose
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Column
@@ -494,7 +494,7 @@ def test_designs_and_cells_follow_public_facts():
     cells = CoarsePredictors.of(columns)
     assert cells.size == 12
     assert cells.cells({"z": np.array([0.1, 3.9]), "group": np.array([0, 2])}, 2).tolist() == [0, 11]
-    assert family_for(SCHEMA["visits"]) == "counts"
+    assert published_family_for(SCHEMA["visits"]) == "counts"
 
 
 def test_a_sampled_family_reports_its_chains(table):

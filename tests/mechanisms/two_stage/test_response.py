@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError, TableError
-from sfumato.metrics.learners.radial_kernels import KERNELS, RadialKernel, wendland_power
-from sfumato.metrics.learners.regressors import SECOND_STAGES, fit_regressor
-from sfumato.metrics.learners.ridge_solvers import (
+from sfumato.papers.two_stage.learners.radial_kernels import KERNELS, RadialKernel, wendland_power
+from sfumato.papers.two_stage.learners.regressors import SECOND_STAGES, fit_regressor
+from sfumato.papers.two_stage.learners.ridge_solvers import (
     InputRange,
     TargetScaler,
     checked_grid,
@@ -137,7 +137,7 @@ def test_all_rows_as_landmarks_give_the_exact_answer():
 
 def test_tiles_of_an_accelerator_equal_the_processor():
     pytest.importorskip("jax")
-    from sfumato.metrics.learners.ridge_solver_jax import solve_in_tiles
+    from sfumato.papers.two_stage.learners.ridge_solver_jax import solve_in_tiles
 
     rng = np.random.default_rng(6)
     rows, values = rng.random((101, 5)), rng.normal(size=(101, 2))

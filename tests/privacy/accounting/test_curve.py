@@ -16,9 +16,8 @@ from scipy.stats import norm
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting import privacy_loss
 from sfumato.privacy.accounting.accountant import compose, tight_epsilon
-from sfumato.privacy.accounting.composition import ComposedLoss
+from sfumato.privacy.accounting.composition import SELECTIONS_PART, ComposedLoss
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
 

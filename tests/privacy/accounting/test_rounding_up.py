@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.evaluate.calibrate.metrics import metric
+from sfumato.metrics.catalogue import metric
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.accounting.strength import most_certainty_text, odds_factor_text, percent
-from sfumato.privacy.exact import at_least, at_most, format_fraction
+from sfumato.privacy.accounting.strength import most_certainty_text, odds_factor_text
+from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most
 
 PRECISE = Context(prec=80)
 NUMBER = r"(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)"
@@ -73,7 +73,7 @@ def test_every_bound_of_a_statement_is_one(epsilon, delta):
 
 
 def test_other_bounds_in_words_round_up_as_well():
-    assert percent(Fraction(1, 3)) == "33.4 %"
+    assert percent_at_most(Fraction(1, 3)) == "33.4 %"
     assert "at most 0.734 percentage points" in metric("tvd_1").in_plain_words(0.0073301)
     assert "at most 17.34 succeed" in metric("success").in_plain_words(0.173301, at=0.1)
     assert format_fraction(Fraction(1, 3)) == "0.333334"

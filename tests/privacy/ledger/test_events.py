@@ -12,8 +12,9 @@ import pytest
 import sfumato
 from sfumato import errors
 from sfumato.privacy.accounting.accountant import basic_composition, compose
+from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART, understated_cost
+from sfumato.privacy.accounting.event_kinds import understated_cost
 from sfumato.privacy.accounting.gaussian_calibration import certified_discrete_parts
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.chain import PendingRow, append

@@ -123,11 +123,11 @@ class ForecastEntry(DocumentPart):
     rows: int
     verdict: str
     share_error: float | None
-    mean_error: float | None
+    mean_error_sd: float | None
     mean_error_range: float | None
     median_error_range: float | None
-    tvd_1: float | None
-    tvd_2: float | None
+    tvd_1_q16: float | None
+    tvd_2_q16: float | None
     smallest_relation: float | None
     drowned: tuple[str, ...]
 

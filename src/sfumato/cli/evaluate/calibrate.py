@@ -3,54 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import (
     AllowWeak,
-    DialectOptions,
     Force,
     LedgerOptions,
     MethodOptions,
+    OptionalTableOptions,
     Seed,
     parse_numbers,
     parse_range,
 )
+from sfumato.cli.output_page import OutputPage
 from sfumato.core.build_method import build_method, method_from_settings, parse_settings, registered_name
 from sfumato.core.method import Method, method_class
 from sfumato.core.release import plan as plan_release
-from sfumato.errors import BundleError, PlanError
+from sfumato.errors import PlanError
 from sfumato.schema import Schema
 from sfumato.table import read
 
 if TYPE_CHECKING:
     from sfumato.evaluate.calibrate import Calibration, Target
 
-PAGE, RESULTS, RELEASE = "calibration.html", "calibration.json", "release"
 PLACEHOLDER = "1"
 """Stands in for the value that is searched."""
 NEAR = 3
 """Published deployments that the screen shows on either side of the choice."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibratedTable(DialectOptions):
-    """The table to measure on; a ceiling on risk needs none."""
-
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="A file, or a quoted glob; not needed for a ceiling on risk."),
-    ] = None
-    schema: Annotated[
-        str | None,
-        typer.Option("--schema", "-s", help="The table's public schema (TOML); optional for a ceiling on risk."),
-    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +89,7 @@ class SearchOptions:
 
 
 def calibrate(
-    table: CalibratedTable,
+    table: OptionalTableOptions,
     method: CalibratedMethod,
     search: SearchOptions,
     ledger: LedgerOptions,
@@ -114,7 +99,7 @@ def calibrate(
         typer.Option(
             "--target",
             "-t",
-            help="A target measured on a table, such as 'tvd_2 <= 0.05'; or a proved ceiling on risk, which needs no "
+            help="A target measured on a table, as 'tvd_2_q16 <= 0.05'; or a proved ceiling on risk, which needs no "
             "data: 'advantage <= 0.2', 'hits <= 0.05 at 0.01', 'success <= 0.2 at 0.1'.",
         ),
     ],
@@ -143,6 +128,7 @@ def calibrate(
     from sfumato.bundle.target_folder import prepare_output
     from sfumato.evaluate.calibrate import Target
     from sfumato.evaluate.calibrate import calibrate as search_target
+    from sfumato.report.calibration_page import calibration_page
 
     aim = Target.parse(target)
     proved = aim.metric.proved
@@ -150,9 +136,11 @@ def calibrate(
     charged = cost == "private" and not proved
     account = ledger.require_choice() if charged else ledger.ledger
     chosen, reason = method.with_placeholder(proved, schema)
-    places = _output_page(out, chosen.name if schema is None else schema.name, force)
+    name = (chosen.name if schema is None else schema.name) + "-calibration"
+    places = OutputPage.in_folder(out, name, "calibration.html", "calibration.json", force)
+    folder = places.page.with_name("release")
     if charged and schema is not None:
-        prepare_output(places.bundle, None, plan_release(schema, chosen, method.rows, None, seed, True), account)
+        prepare_output(folder, None, plan_release(schema, chosen, method.rows, None, seed, True), account)
     with console.progress(f"calibrating {chosen.name}"):
         measured = None
         if not proved and table.data is not None and schema is not None:
@@ -173,7 +161,8 @@ def calibrate(
             allow_weak=allow_weak,
             schema=schema if proved else None,
         )
-    bundle = _write(places, result)
+    bundle = _save_release(result, folder)
+    places.write(calibration_page(result), result.model_dump_json(indent=2))
     notes = [reason] if reason else []
     if proved and table.data:
         notes.append(f"{table.data} was not read: {aim.metric.name} follows from public facts")
@@ -182,7 +171,7 @@ def calibrate(
     console.print_json({**body, "statement": result.statement(), "calibration": result.model_dump(mode="json")})
 
 
-def _schema(table: CalibratedTable, target: Target) -> Schema | None:
+def _schema(table: OptionalTableOptions, target: Target) -> Schema | None:
     """Return the schema, if there is one; a target that is measured on a table needs the table and its schema."""
     if not target.metric.proved:
         missing = ["DATA is missing: the file to measure on"] if table.data is None else []
@@ -197,42 +186,18 @@ def _schema(table: CalibratedTable, target: Target) -> Schema | None:
     return None if table.schema is None else Schema.load(table.schema)
 
 
-class _Places(NamedTuple):
-    page: Path
-    json: Path
-    bundle: Path
-
-
-def _output_page(out: str | None, name: str, force: bool) -> _Places:
-    """Return the output paths; refuse those that exist, before anything is read or spent."""
-    folder = Path(out or re.sub(r"[^\w.-]+", "-", name) + "-calibration")
-    places = _Places(folder / PAGE, folder / RESULTS, folder / RELEASE)
-    taken = [str(place) for place in places[:2] if place.exists()]
-    if taken and not force:
-        raise BundleError(f"{' and '.join(taken)} exist", next_step="choose another --out, or add --force")
-    return places
-
-
-def _write(places: _Places, result: Calibration) -> Path | None:
-    """Write the kept release first, which is paid for, then the page and the results."""
+def _save_release(result: Calibration, folder: Path) -> Path | None:
+    """Write the kept release, which is paid for."""
     from sfumato.bundle.write import kept_on_failure
-    from sfumato.report.calibration_page import calibration_page
 
-    bundle = None
-    if result.release is not None:
-        with kept_on_failure(result.release, places.bundle.absolute()):
-            bundle = result.release.save(places.bundle)
-    try:
-        places.page.parent.mkdir(parents=True, exist_ok=True)
-        places.page.write_text(calibration_page(result), encoding="utf-8")
-        places.json.write_text(result.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise BundleError(f"cannot write {places.page}: {error.strerror}", next_step="choose another --out") from error
-    return bundle
+    if result.release is None:
+        return None
+    with kept_on_failure(result.release, folder.absolute()):
+        return result.release.save(folder)
 
 
 def print_calibration(
-    console: Console, result: Calibration, places: _Places, bundle: Path | None, notes: Sequence[str] = ()
+    console: Console, result: Calibration, places: OutputPage, bundle: Path | None, notes: Sequence[str] = ()
 ) -> None:
     """Print the curve, the answer, published deployments and the paths."""
     from sfumato.evaluate.calibrate.explain import explain_value

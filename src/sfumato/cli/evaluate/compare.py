@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, PrivatePageOptions, split_names
-from sfumato.evaluate.compare.words import SHORT
+from sfumato.cli.options import (
+    CUSTODIAN_NOTICE,
+    EvaluationOptions,
+    HoldoutOptions,
+    PrivatePageOptions,
+    Repeat,
+    split_names,
+)
 
 if TYPE_CHECKING:
+    from sfumato.evaluate.column_copies import ColumnCopies, Ratio
     from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
-    from sfumato.evaluate.utility.ecdf import ColumnCopies, Ratio
     from sfumato.table import Table
 
 USES = {"single": "single columns", "pairs": "pairs of columns", "prediction": "prediction"}
@@ -23,12 +29,9 @@ ALL_COLUMNS = "all"
 
 
 def compare(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     page: PrivatePageOptions,
     console: Console,
-    holdout: Annotated[
-        str | None, typer.Option(help="Real rows that are not in DATA, as the yardstick; default: halves of DATA.")
-    ] = None,
     target: Annotated[
         str | None, typer.Option(help="Column that models predict; default: up to 12 columns of the table.")
     ] = None,
@@ -39,11 +42,12 @@ def compare(
             "age,income, or 'all', averaged over the copies of the release.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Repeat the same random splits.")] = 0,
+    seed: Repeat = 0,
 ) -> None:
     """Compare a release with the confidential table.
 
-    Each measure is printed beside the value that as many fresh real rows would reach. For the custodian's eyes only, so
+    Each measure is printed beside the value that as many fresh real rows would reach, estimated from --holdout or from
+    halves of DATA. For the custodian's eyes only, so
     it costs nothing.
     """
     from sfumato.evaluate.compare.run import compare as compare_tables
@@ -51,7 +55,7 @@ def compare(
     page.require_free("the page of a comparison")
     with console.progress("comparing"):
         table = rows.read()
-        comparison = compare_tables(rows.bundle, table, rows.read_optional(holdout), target, seed)
+        comparison = compare_tables(rows.bundle, table, rows.read_holdout(), target, seed or 0)
         values = {} if columns is None else _compare_values(rows, table, columns)
     saved = None if page.out is None else comparison.save(page.out)
     _show(console, comparison)
@@ -67,7 +71,7 @@ def compare(
 
 def _compare_values(rows: EvaluationOptions, table: Table, columns: str) -> dict[str, ColumnCopies]:
     from sfumato.cli.released import released_copies
-    from sfumato.evaluate.utility.columns import compare_copies
+    from sfumato.evaluate.column_copies import compare_copies
 
     names = None if columns == ALL_COLUMNS else split_names(columns)
     return compare_copies(table, released_copies(rows.bundle), rows.facts, names)
@@ -87,12 +91,14 @@ def _ratio(each: Ratio) -> str:
 
 
 def _show(console: Console, comparison: Comparison) -> None:
+    from sfumato.metrics.catalogue import METRICS
+
     console.panel(
         f"{comparison.table}: {comparison.grade}",
         comparison.verdict,
         "green" if comparison.grade != "not usable" else "red",
     )
-    rows = [[f"{m.name}: {SHORT[m.name]}", _value(m), _yardstick_text(m)] for m in comparison.measures.values()]
+    rows = [[f"{m.name}: {METRICS[m.name].label}", _value(m), _yardstick_text(m)] for m in comparison.measures.values()]
     console.table("Measures, with 95 % intervals", ("measure", "release", "second real sample"), rows)
     equal = [f"{USES[use]}: {_rows_in_words(rows)}" for use, rows in comparison.equivalent_rows.items()]
     console.say(f"As close as a random sample of this many real rows: {'; '.join(equal)}.")

@@ -40,7 +40,7 @@ def quality(
 ) -> None:
     """Publish quality metrics computed under DP (spends budget).
 
-    The total variation distance of single columns (tvd_1) and of pairs (tvd_2), and how well a model trained on the
+    The total variation distance of columns (tvd_1_q16), of pairs (tvd_2_q16), and how well a model trained on the
     released rows predicts true ones, each with an interval, are written to quality.json in the bundle; the other files
     stay as they are. The table is read with the bundle's schema. The cost is recorded before a row is counted.
     """

@@ -8,6 +8,7 @@ import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import Bundle, Confidence
+from sfumato.formatting import percent_fixed
 
 if TYPE_CHECKING:
     from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
@@ -45,7 +46,13 @@ def uncertainty(
 
 def _print_result(console: Console, result: Uncertainty) -> None:
     doubtful = any(each.coverage is not None for each in result.estimates)
-    headers = ["number", "released", "expected error", f"{result.level:.0%} interval", *(["held"] if doubtful else [])]
+    headers = [
+        "number",
+        "released",
+        "expected error",
+        f"{percent_fixed(result.level, 0)} interval",
+        *(["held"] if doubtful else []),
+    ]
     console.table(result.statistic, headers, [_row(each, doubtful) for each in result.estimates])
     for note in result.notes:
         console.say(f"Note: {note}.")
@@ -55,4 +62,4 @@ def _print_result(console: Console, result: Uncertainty) -> None:
 
 def _row(each: Estimate, doubtful: bool) -> list[str]:
     shown = list(each.words())
-    return [*shown, "" if each.coverage is None else f"{each.coverage:.0%}"] if doubtful else shown
+    return [*shown, "" if each.coverage is None else percent_fixed(each.coverage, 0)] if doubtful else shown

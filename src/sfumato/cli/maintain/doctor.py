@@ -10,11 +10,11 @@ import os
 import platform
 import sqlite3
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib import metadata, util
 from typing import Annotated, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict
 
 from sfumato.cli.console import EXIT_ERROR, Console
 from sfumato.cli.options import LedgerPath
@@ -68,9 +68,7 @@ def _clean_up(console: Console, folder: str, ledger: str | None, clean: bool) ->
 
 def _show_diagnosis(console: Console) -> None:
     diagnosis = diagnose_machine()
-    console.print_json(
-        {**diagnosis.model_dump(mode="json"), "warnings": [check.detail for check in diagnosis.warnings]}
-    )
+    console.print_json({**asdict(diagnosis), "warnings": [check.detail for check in diagnosis.warnings]})
     console.say(f"noise is drawn by {diagnosis.sampler}: {diagnosis.why}", style="bold")
     console.table(
         "Checks", ("part", "what", "state", "more"), [[c.part, c.name, c.state, c.detail] for c in diagnosis.checks]
@@ -87,9 +85,7 @@ def _show_diagnosis(console: Console) -> None:
 
 
 State = Literal["ok", "warning", "failed", "absent"]
-
 PACKAGES = ("sfumato", "numba", "numpy", "cryptography", "opendp", "dp-accounting", "duckdb")
-
 EXTRAS = {
     "bayes": ("jax", "numpyro"),
     "deep": ("jax", "optax"),
@@ -102,16 +98,13 @@ EXTRAS = {
 }
 
 FAST = "table inversion"
-
 RANDOM, SAMPLER = "the operating system gives random bytes", "noise can be drawn"
-
 RANDOM_BYTES = 32
 
 
-class MachineCheck(BaseModel):
+@dataclass(frozen=True)
+class MachineCheck:
     """The result of one check; ``absent`` is an optional part that is not installed."""
-
-    model_config = ConfigDict(frozen=True)
 
     part: str
     name: str
@@ -119,10 +112,9 @@ class MachineCheck(BaseModel):
     detail: str = ""
 
 
-class Diagnosis(BaseModel):
+@dataclass(frozen=True)
+class Diagnosis:
     """The results of all checks. ``can_release``: noise can be drawn from secure randomness."""
-
-    model_config = ConfigDict(frozen=True)
 
     can_release: bool
     sampler: str
@@ -183,10 +175,10 @@ def _random_source() -> MachineCheck:
     try:
         first, second = os.urandom(RANDOM_BYTES), os.urandom(RANDOM_BYTES)
     except (OSError, NotImplementedError) as error:
-        return MachineCheck(part="noise", name=RANDOM, state="failed", detail=str(error))
+        return MachineCheck("noise", RANDOM, "failed", str(error))
     if first == second:
-        return MachineCheck(part="noise", name=RANDOM, state="failed", detail="it gave the same bytes twice")
-    return MachineCheck(part="noise", name=RANDOM, state="ok")
+        return MachineCheck("noise", RANDOM, "failed", "it gave the same bytes twice")
+    return MachineCheck("noise", RANDOM, "ok")
 
 
 def _sampler(sampler: noise.NoiseSampler) -> MachineCheck:
@@ -196,12 +188,10 @@ def _sampler(sampler: noise.NoiseSampler) -> MachineCheck:
     try:
         drawn = noise.add_laplace([0] * 8, 1.0), noise.add_gaussian([0] * 8, 1.0)
     except Exception as error:  # noqa: BLE001  whatever breaks a sampler, the doctor names it
-        return MachineCheck(
-            part="noise", name=SAMPLER, state="failed", detail=f"{detail}; {type(error).__name__}: {error}"
-        )
+        return MachineCheck("noise", SAMPLER, "failed", f"{detail}; {type(error).__name__}: {error}")
     if any(part.shape != (8,) for part in drawn):
-        return MachineCheck(part="noise", name=SAMPLER, state="failed", detail=f"{detail}; a draw is missing")
-    return MachineCheck(part="noise", name=SAMPLER, state=state, detail=detail)
+        return MachineCheck("noise", SAMPLER, "failed", f"{detail}; a draw is missing")
+    return MachineCheck("noise", SAMPLER, state, detail)
 
 
 def _self_test() -> list[MachineCheck]:
@@ -209,18 +199,9 @@ def _self_test() -> list[MachineCheck]:
     try:
         from sfumato.privacy.noise.inversion.self_test import self_test
     except ImportError as missing:
-        return [
-            MachineCheck(
-                part="self-test", name=FAST, state="absent", detail=f"{missing}; pip install --upgrade sfumato"
-            )
-        ]
+        return [MachineCheck("self-test", FAST, "absent", f"{missing}; pip install --upgrade sfumato")]
     return [
-        MachineCheck(
-            part="self-test",
-            name=check.name,
-            state="ok" if check.problem is None else "failed",
-            detail=check.problem or "",
-        )
+        MachineCheck("self-test", check.name, "ok" if check.problem is None else "failed", check.problem or "")
         for check in self_test()
     ]
 
@@ -230,11 +211,9 @@ def _opendp(sampler: noise.NoiseSampler) -> MachineCheck:
     name = "OpenDP is available"
     if not opendp.is_installed():
         detail = f"it draws for scales above 2^50 and if table inversion fails: {opendp.INSTALL}"
-        return MachineCheck(
-            part="noise", name=name, state="absent" if sampler.name == FAST else "warning", detail=detail
-        )
+        return MachineCheck("noise", name, "absent" if sampler.name == FAST else "warning", detail)
     detail = "it draws now" if sampler.name != FAST else "it draws scales above 2^50"
-    return MachineCheck(part="noise", name=name, state="ok", detail=detail)
+    return MachineCheck("noise", name, "ok", detail)
 
 
 def _machine_checks() -> list[MachineCheck]:
@@ -255,9 +234,9 @@ def _free_memory() -> str:
 
 def _measured(name: str, value: Callable[[], str]) -> MachineCheck:
     try:
-        return MachineCheck(part="machine", name=name, state="ok", detail=value())
+        return MachineCheck("machine", name, "ok", value())
     except SfumatoError as error:
-        return MachineCheck(part="machine", name=name, state="warning", detail=f"{error.headline}; {error.next_step}")
+        return MachineCheck("machine", name, "warning", f"{error.headline}; {error.next_step}")
 
 
 def _extras() -> list[MachineCheck]:
@@ -269,5 +248,5 @@ def _extra(name: str, packages: tuple[str, ...]) -> MachineCheck:
     missing = [package for package in packages if util.find_spec(package) is None]
     if missing:
         detail = f"without {', '.join(missing)}: pip install 'sfumato[{name}]'"
-        return MachineCheck(part="extra", name=name, state="absent", detail=detail)
-    return MachineCheck(part="extra", name=name, state="ok", detail=", ".join(f"{p} {_version(p)}" for p in packages))
+        return MachineCheck("extra", name, "absent", detail)
+    return MachineCheck("extra", name, "ok", ", ".join(f"{p} {_version(p)}" for p in packages))

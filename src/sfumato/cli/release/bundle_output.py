@@ -18,7 +18,7 @@ from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_re
 
 if TYPE_CHECKING:
     from sfumato.bundle.signature import SigningKey
-    from sfumato.core.method import Method
+    from sfumato.core.method import Makes, Method
     from sfumato.core.plan import Plan
     from sfumato.core.release import Release
     from sfumato.schema import Schema
@@ -61,7 +61,7 @@ class BundleOptions:
         """The formats of the additional copies."""
         return self.also or []
 
-    def require_formats(self, makes: str, schema: Schema) -> None:
+    def require_formats(self, makes: Makes, schema: Schema) -> None:
         """Refuse copies that cannot be written."""
         from sfumato.bundle.write import check_copy_formats
         from sfumato.table.writing.formats import dry_run_copies

@@ -34,8 +34,7 @@ def show_plan(console: Console, plan: Plan) -> None:
         console.say_labelled("risk:", plan.risk())
     if plan.left_before is not None:
         console.say_labelled("budget:", f"{plan.left_before} left before, {plan.left_after} after")
-    time = "" if plan.seconds is None else f"about {max(plan.seconds, 1):,.0f} s, "
-    console.say_labelled("needs:", f"{time}about {max(plan.memory_bytes / 1e6, 0.1):,.1f} MB of memory")
+    console.say_labelled("needs:", plan.needs())
     if plan.reading is not None:
         console.say_labelled("runs on:", plan.reading.where())
         console.say_labelled("reads:", plan.reading.how_often())

@@ -14,7 +14,7 @@ from sfumato.cli.console import Console
 from sfumato.cli.interrupt import interrupt_note
 from sfumato.cli.ledger import DEFAULT_DELTA
 from sfumato.cli.maintain.key import load_signing_key
-from sfumato.cli.options import FileOptions, LedgerOptions, ReadersOptions, split_names
+from sfumato.cli.options import FileOptions, LedgerOptions, NewTableName, PersonOptions, ReadersOptions, split_names
 from sfumato.cli.release.bundle_output import BundleOptions, BundleRun
 from sfumato.cli.release.screen import release_document, show_release
 from sfumato.errors import (
@@ -55,10 +55,7 @@ class RequestOptions:
     rows: Annotated[
         int | None, typer.Option(help="Number of synthetic rows; default: the noisy total of the table.")
     ] = None
-    name: Annotated[str | None, typer.Option(help="Name of the table; default: that of the file.")] = None
-    person: Annotated[str | None, typer.Option(help="The column that identifies a person.")] = None
-    no_person: Annotated[bool, typer.Option("--no-person", help="Each person has one row.")] = False
-    rows_per_person: Annotated[int | None, typer.Option(help="Maximum number of rows of one person that count.")] = None
+    name: NewTableName = None
     columns: Annotated[list[str] | None, typer.Option(help="Only these columns, such as age,sex; default: all.")] = None
     by: Annotated[
         str | None,
@@ -69,18 +66,16 @@ class RequestOptions:
     ] = None
     schema_out: Annotated[str | None, typer.Option(help="Also write the schema to this file.")] = None
 
-    def request(self, bundle: BundleOptions, readers: ReadersOptions) -> SynthesisRequest:
+    def request(self, bundle: BundleOptions, people: PersonOptions, readers: ReadersOptions) -> SynthesisRequest:
         """Return the request; whatever is wrong with it is reported before the file is opened."""
         from sfumato.synthesis import SynthesisRequest
 
-        if self.person is not None and self.no_person:
-            raise PlanError("--person and --no-person were both given", next_step="give one of them")
         return SynthesisRequest(
             epsilon=self.epsilon,
             delta=self.delta,
             buy=self.buy,
-            person=False if self.no_person else self.person,
-            rows_per_person=self.rows_per_person,
+            person=people.answer(),
+            rows_per_person=people.rows_per_person,
             method=self.method,
             columns=split_names(self.columns),
             seed=bundle.seed,
@@ -95,6 +90,7 @@ def synthesize(
     file: FileOptions,
     bundle: BundleOptions,
     wanted: RequestOptions,
+    people: PersonOptions,
     ledger: LedgerOptions,
     readers: ReadersOptions,
     console: Console,
@@ -109,7 +105,7 @@ def synthesize(
 
     account = ledger.require_choice("add --ledger budget.db --open-ledger 5")
     key = load_signing_key(bundle.sign)
-    request = wanted.request(bundle, readers)
+    request = wanted.request(bundle, people, readers)
     checked_reruns(bundle.reruns)
     prepare_output(bundle.out, None)
     requested_suffixes(bundle.formats)
@@ -167,7 +163,7 @@ def _keep_bought_schema(described: SchemaDecision, schema_out: str | None) -> Ge
     try:
         yield
     except SfumatoError as error:
-        if described.wish.bought:
+        if described.request.bought:
             text = f"keep this text:\n{described.schema.to_toml()}"
             error.add_note(f"the bought schema is in {schema_out}" if schema_out else text)
         raise

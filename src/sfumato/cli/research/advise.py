@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import FileOptions, SchemaOptions, parse_numbers, split_names
+from sfumato.cli.options import FileOptions, Repeat, SchemaOptions, parse_numbers, split_names
 from sfumato.errors import PlanError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class PrivacyTestOptions:
         None
     )
     draws: Annotated[int, typer.Option(help="Attempts behind each point.")] = 2000
-    seed: Annotated[int, typer.Option(help="Repeat the same draws.")] = 1
+    seed: Repeat = 1
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the simulation, with texts parsed."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import EvaluationOptions, PrivatePageOptions, split_names
+from sfumato.cli.options import HoldoutOptions, PrivatePageOptions, Repeat, split_names
 
 if TYPE_CHECKING:
     from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
@@ -19,12 +19,9 @@ MOST_SHOWN = 10
 
 
 def attack(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     page: PrivatePageOptions,
     console: Console,
-    holdout: Annotated[
-        str | None, typer.Option(help="Real rows that were not in the table: the control group of every attack.")
-    ] = None,
     secret: Annotated[
         list[str] | None, typer.Option(help="Columns to guess; default: the sensitive ones, or some.")
     ] = None,
@@ -35,7 +32,7 @@ def attack(
     shadows: Annotated[
         int | None, typer.Option(min=0, help="Runs of the method on people of the holdout; default: as time allows.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Repeat the same attacks.")] = 0,
+    seed: Repeat = 0,
 ) -> None:
     """Attack a release: membership, singling out, linkage, inference.
 
@@ -50,12 +47,12 @@ def attack(
         report = attack_release(
             rows.bundle,
             rows.read(),
-            rows.read_optional(holdout),
+            rows.read_holdout(),
             secret=split_names(secret),
             known=split_names(known),
             targets=targets,
             shadows=shadows,
-            seed=seed,
+            seed=seed or 0,
         )
     saved = None if page.out is None else report.save(page.out)
     _show(console, report)

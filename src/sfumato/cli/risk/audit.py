@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import Confidence, SchemaOptions
+from sfumato.cli.options import Confidence, Repeat, SchemaOptions
 from sfumato.core.build_method import build_method
 from sfumato.errors import RiskError
 from sfumato.schema import Schema
@@ -68,7 +68,7 @@ def audit(
     console: Console,
     runs: Annotated[int, typer.Option(help="Number of runs of the method on each of two tables.")] = 120,
     confidence: Confidence = 0.95,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same audit.")] = None,
+    seed: Repeat = None,
 ) -> None:
     """Test a method's claimed epsilon by attacks.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import MethodOptions, TableOptions, split_names
+from sfumato.cli.options import MethodOptions, Repeat, TableOptions, split_names, stated_options
 from sfumato.cli.released import open_evaluation_input
 from sfumato.errors import RiskError
 from sfumato.progress import steps
@@ -39,7 +39,7 @@ class SimulationOptions:
         int | None,
         typer.Option(help="Simulated releases; default: 1000 for counts, 200 for rows, fewer for slow methods."),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Repeat the same simulation.")] = None
+    seed: Repeat = None
 
     @property
     def view(self) -> Observes:
@@ -86,9 +86,9 @@ def membership(
 
     The method is run many times on the table with and without the target. None of these releases is published.
     """
-    from sfumato.risk.attacks.membership import membership_attacks
+    from sfumato.risk.attacks.registry import simulated_attacks
 
-    _play(console, table, method, target, simulation, membership_attacks)
+    _play(console, table, method, target, simulation, lambda game: simulated_attacks(game, "membership"))
 
 
 def linkage(
@@ -135,7 +135,9 @@ def inference(
     release: Annotated[
         str | None, typer.Option(help="Attack this release instead: a bundle, or a file of synthetic rows.")
     ] = None,
-    control: Annotated[str | None, typer.Option(help="With --release: people who are not in the table.")] = None,
+    holdout: Annotated[
+        str | None, typer.Option(help="With --release: real rows that are not in DATA, as control group.")
+    ] = None,
 ) -> None:
     """Attack releases: guess a sensitive value.
 
@@ -145,7 +147,7 @@ def inference(
     from sfumato.risk.attacks.attribute_inference import AttributeInference, known_and_sensitive
 
     facts, reason = table.facts, None
-    _refuse_both(method, release, control)
+    _refuse_both(method, release, holdout)
     columns = known_and_sensitive(facts, split_names(attacker.known), attacker.sensitive)
     attack = AttributeInference(*columns, attacker.learner, simulation.view)
     limits: Any = {"trials": simulation.trials or MOST_PEOPLE, "seed": simulation.seed}
@@ -157,18 +159,19 @@ def inference(
     else:
         opened = _read(console, table)
         with console.progress("attacking the release"):
-            result = attack.run(open_evaluation_input(release), opened, control, schema=facts, **limits)
+            result = attack.run(open_evaluation_input(release), opened, holdout, schema=facts, **limits)
     _report(console, opened, [result], reason)
 
 
-def _refuse_both(method: MethodOptions, release: str | None, control: str | None) -> None:
-    if release is not None and method != MethodOptions():
+def _refuse_both(method: MethodOptions, release: str | None, holdout: str | None) -> None:
+    if release is not None and (described := stated_options(method)):
         raise RiskError(
             "--release names an existing release, so no method can be described",
+            [f"found {option}" for option in described],
             next_step="leave out --release, or everything about a method",
         )
-    if control is not None and release is None:
-        raise RiskError("--control requires --release", next_step="leave it out: a method holds half of DATA back")
+    if holdout is not None and release is None:
+        raise RiskError("--holdout requires --release", next_step="leave it out: a method holds half of DATA back")
 
 
 def _read(console: Console, table: TableOptions) -> Table:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import DialectOptions, OutputPageOptions, parse_range, split_names
+from sfumato.cli.options import OptionalTableOptions, OutputPageOptions, parse_range, split_names
 from sfumato.cli.output_page import OutputPage
 from sfumato.cli.risk.games import CONFIDENTIAL, DRAFT
 from sfumato.cli.risk.homogeneity_plan import PublicFactOptions, plan_homogeneity
@@ -20,7 +20,7 @@ from sfumato.errors import RiskError
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    from sfumato.report.homogeneity_page import TableBlock
+    from sfumato.report.blocks import TableBlock
     from sfumato.risk.homogeneity.answers import Answer
     from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
     from sfumato.table import Table
@@ -38,14 +38,9 @@ LEFT_OUT = "soft by person"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellOptions(DialectOptions):
+class CellOptions(OptionalTableOptions):
     """The marginal that is published: the table it counts, and its columns."""
 
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="[DATA]", help="The confidential table; not needed with --pilot, --shares or --alpha."),
-    ] = None
-    schema: Annotated[str | None, typer.Option("--schema", "-s", help="The table's public schema (TOML).")] = None
     identifiers: Annotated[
         list[str] | None,
         typer.Option(help="Columns a neighbour knows, such as age,sex; repeatable. Default: the quasi-identifiers."),
@@ -227,20 +222,26 @@ class _HomogeneityOutput(NamedTuple):
 
 
 def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
-    from sfumato.report import homogeneity_page, homogeneity_several_page
+    from sfumato.report.homogeneity_page import homogeneity_page
     from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
-    texts = (answers.risk_answer(curves), answers.epsilon_answer(curves))
+    page, texts = homogeneity_page(curves, draft), (answers.risk_answer(curves), answers.epsilon_answer(curves))
     if not isinstance(curves, RiskCurves):
-        page = homogeneity_several_page.several_columns_page(curves, draft)
-        return _HomogeneityOutput(page, homogeneity_several_page.tables(curves), texts)
-    texts = (*texts, answers.uniqueness_answer(curves))
-    return _HomogeneityOutput(homogeneity_page.homogeneity_page(curves, draft), _output_tables(curves), texts)
+        return _HomogeneityOutput(page, _joint_tables(curves), texts)
+    return _HomogeneityOutput(page, _output_tables(curves), (*texts, answers.uniqueness_answer(curves)))
+
+
+def _joint_tables(curves: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
+    from sfumato.report.homogeneity_page import joint_grid, kinds_grid
+
+    title = f"{' x '.join(curves.identifiers)} by {' and '.join(curves.sensitive)}: risk against epsilon, in per cent"
+    return (title, joint_grid(curves)), ("Cells without noise", kinds_grid(curves))
 
 
 def _output_tables(curves: RiskCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.homogeneity_page import TableBlock, companions_grid, uniqueness_grid, values_grid, worst_grid
+    from sfumato.report.blocks import TableBlock
+    from sfumato.report.homogeneity_page import companions_grid, uniqueness_grid, values_grid, worst_grid
 
     values = values_grid(curves)
     kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]

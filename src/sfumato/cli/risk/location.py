@@ -8,25 +8,21 @@ import typer
 
 from sfumato.bounded_reads import is_folder
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, EvaluationOptions, split_names
+from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, NumericColumns, Repeat, SameOrder, split_names
 from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
+from sfumato.formatting import percent_fixed
 
 HEADERS = ("nearest row of", "some value within", "every value within", "median distance")
 
 
 def location(
-    rows: EvaluationOptions,
+    rows: HoldoutOptions,
     console: Console,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers or dates, such as age,income; default: all of both.")
-    ] = None,
+    columns: NumericColumns = None,
     tolerance: Annotated[float, typer.Option(help="Share of each column's public range that counts as near.")] = 0.001,
-    control: Annotated[str | None, typer.Option(help="A file of people who are not in the table.")] = None,
-    same_order: Annotated[
-        bool, typer.Option(help="Row i of the file was derived from row i of DATA: also measure row by row.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same samples.")] = None,
+    same_order: SameOrder = False,
+    seed: Repeat = None,
 ) -> None:
     """Measure how near released rows are to people's values.
 
@@ -43,9 +39,11 @@ def location(
         )
     table, released = rows.read(), released_rows(rows.bundle)
     with console.progress("searching nearest rows"):
-        risk = location_risk(table, released, facts, split_names(columns), tolerance, control, same_order, seed)
+        risk = location_risk(
+            table, released, facts, split_names(columns), tolerance, rows.read_holdout(), same_order, seed
+        )
     lines = [
-        [name, f"{100 * near.any_value:.1f} %", f"{100 * near.every_value:.1f} %", f"{near.distance:.3g}"]
+        [name, percent_fixed(near.any_value), percent_fixed(near.every_value), f"{near.distance:.3g}"]
         for name, near in (("the release", risk.released), ("other people", risk.others))
     ]
     console.table(f"Location of {', '.join(risk.columns)}, tolerance {tolerance:g} of each range", HEADERS, lines)

@@ -10,6 +10,7 @@ import typer
 
 from sfumato.bounded_reads import bounded_text
 from sfumato.cli.console import Console
+from sfumato.cli.options import PersonOptions
 from sfumato.errors import DraftSchemaError, SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -57,7 +58,7 @@ def _origin(column: Column) -> str:
 
 
 def _word(came: Provenance) -> str:
-    return "stated" if came.origin == "public" and came.said is None else came.origin
+    return "stated" if came.origin == "public" and came.source is None else came.origin
 
 
 def _fit_width(lines: list[list[str]], width: int) -> list[list[str]]:
@@ -97,6 +98,7 @@ PERSON_STEP = "--person {column} --rows-per-person 20 protects whole people; --n
 
 def confirm(
     console: Console,
+    people: PersonOptions,
     schema: SchemaArgument,
     source: Annotated[
         list[str] | None,
@@ -110,11 +112,6 @@ def confirm(
         bool, typer.Option("--accept-unchanged", help="Accept the rest as drafted; every guarantee will say so.")
     ] = False,
     by: Annotated[str | None, typer.Option(help="Who confirms; default: the name of your account.")] = None,
-    person: Annotated[str | None, typer.Option(help="The column that identifies a person.")] = None,
-    rows_per_person: Annotated[
-        int | None, typer.Option(help="Maximum number of rows of one person that count.")
-    ] = None,
-    no_person: Annotated[bool, typer.Option("--no-person", help="Each person has one row.")] = False,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Write to this file; default: in place.")] = None,
 ) -> None:
     """Confirm a draft by naming the sources of its facts.
@@ -123,11 +120,9 @@ def confirm(
     questions of the draft need an answer. Until then nothing is written.
     """
     target = out or schema
-    if no_person and person is not None:
-        raise SchemaError("--person and --no-person contradict each other", next_step="keep one of them")
-    drafted, answer = Schema.load(schema), False if no_person else person
+    drafted, answer = Schema.load(schema), people.answer()
     try:
-        confirmed = drafted.confirm(_sources(source or ()), accept_unchanged, by, None, answer, rows_per_person)
+        confirmed = drafted.confirm(_sources(source or ()), accept_unchanged, by, None, answer, people.rows_per_person)
     except DraftSchemaError as error:
         steps = confirmation_steps(type(error), drafted, CONFIRM_STEP, PERSON_STEP)
         raise type(error)(error.headline, error.problems, steps) from error

@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sfumato.evaluate.calibrate.metrics import CATALOGUE
+from sfumato.metrics.catalogue import CATALOGUE
 from sfumato.privacy.accounting.strength import warnings
 from sfumato.privacy.exact import at_least, at_most, to_fraction
 
@@ -21,45 +21,6 @@ FLAT = 0.1
 STEEPEST, FURTHEST = 0.3, 10.0
 """A slope below the first is not followed, nor any slope further than the second, as a factor of the last value."""
 MOST_RUNS = 1000
-SHARES = (
-    "Where several columns share the budget, fewer of them get more each: leave out those that nobody needs. Where "
-    "only some must be right, ask the target of them alone, by the option columns.",
-    "Coarser bins and merged rare values put more rows into each cell; more rows help as well, since the noise stays.",
-    "A plan of the method (sfumato plan) tells which of these helps most, before anything is spent.",
-)
-CELLS = (
-    "Fewer or coarser identifiers put more people into each cell, so that fewer cells give a value away.",
-    "Where the sensitive column need not be crossed with all identifiers, publish smaller tables.",
-)
-GROUPS = ("Fewer clusters, fewer columns or more rows: each released centre then rests on more rows.",)
-MEMBERS = ("Less detail in the release, fewer columns or coarser bins, also hides who is in the table.",)
-KNOWN = (
-    "What is true of everybody is guessed rightly without being in the table: inference_gain counts only what the "
-    "release gives away about its members.",
-)
-CEILINGS = (
-    "The ceiling follows from the noise alone, whatever the table holds: a smaller range of values, a smaller delta or "
-    "another method may do, fewer columns do not.",
-)
-HELPS = {
-    "tvd_1": SHARES,
-    "tvd_2": SHARES,
-    "tvd_3": SHARES,
-    "ecdf_max": SHARES,
-    "entropy_error": SHARES,
-    "transfer_ari": GROUPS,
-    "cluster_tvd": GROUPS,
-    "homogeneity_record": CELLS,
-    "homogeneity_conservative": CELLS,
-    "membership_auc": MEMBERS,
-    "membership_rate": MEMBERS,
-    "inference_gain": CELLS,
-    "inference_rate": (*KNOWN, *CELLS),
-    "advantage": CEILINGS,
-    "hits": CEILINGS,
-    "success": CEILINGS,
-}
-"""What else moves a metric, beside the parameter."""
 
 
 def explain_value(found: Calibration) -> tuple[str, ...]:
@@ -75,6 +36,10 @@ def explain_value(found: Calibration) -> tuple[str, ...]:
         f"Asked for, {found.target}: {known.in_plain_words(found.bound, at)}",
         f"{how} {where}, {found.metric} {mean:.3g}: {known.in_plain_words(mean, at)}",
     )
+
+
+def _advice_of(name: str) -> tuple[str, ...]:
+    return CATALOGUE[name].advice if name in CATALOGUE else ()
 
 
 def explain_ceiling(found: Calibration, proved: ProvedCeiling) -> str:
@@ -109,7 +74,7 @@ def advice(found: Calibration) -> tuple[str, ...]:
     """Say what is reachable and what to try when no value meets the target; nothing where one does."""
     if found.chosen is not None:
         return ()
-    lines = (_reachable(found), _more_runs(found), *_further(found), *HELPS.get(found.metric, ()))
+    lines = (_reachable(found), _more_runs(found), *_further(found), *_advice_of(found.metric))
     return tuple(line for line in lines if line)
 
 

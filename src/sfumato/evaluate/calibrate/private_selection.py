@@ -1,7 +1,7 @@
 """Choose a parameter on the private table under DP: release, score with noise, stop at success.
 
 The target is ``metric <= t`` for a metric with a proved sensitivity in records: u, the number of misplaced records
-(:mod:`sfumato.evaluate.utility.marginals`), with u / n the metric and u moving by at most k when one person (k rows)
+(:mod:`sfumato.metrics.distances`), with u / n the metric and u moving by at most k when one person (k rows)
 changes. The score of a candidate release q on the table x is its *excess*
 
     s(q, x) = u(q, x) - t n,      and  s <= 0  exactly where the release that was made meets the target.
@@ -61,10 +61,11 @@ from sfumato.core.release import (
     run_recorded,
 )
 from sfumato.errors import NoLedgerWarning, PlanError
-from sfumato.evaluate.calibrate.metrics import CATALOGUE, Trial
 from sfumato.evaluate.calibrate.result import Charge, Point
 from sfumato.evaluate.calibrate.search import CalibrationSubject
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
+from sfumato.metrics.catalogue import CATALOGUE
 from sfumato.privacy.accounting.accountant import basic_composition, formal_guarantee
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.guarantee import LadderSelection

@@ -11,7 +11,6 @@ from typing import Any
 from sfumato.core.method import Method, with_parameter
 from sfumato.core.release import LedgerChoice
 from sfumato.errors import PlanError
-from sfumato.evaluate.calibrate.metrics import Trial
 from sfumato.evaluate.calibrate.private_selection import BETA, SCORE_EPSILON, SelectionTerms, select_privately
 from sfumato.evaluate.calibrate.result import (
     Calibration,
@@ -32,6 +31,7 @@ from sfumato.evaluate.calibrate.search import (
     over_grid,
 )
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.privacy.exact import Number, at_most, format_fraction, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -68,7 +68,7 @@ def calibrate(
     """Find the values of a parameter at which a method meets a target, and say what the search itself costs.
 
     ``method`` is an instance; its own value of ``parameter`` is replaced. ``target`` is an expression over a metric:
-    ``"tvd_2 <= 0.05"``; ``options`` are those of the metric, such as ``{"clusters": 4}``. The values are those of a
+    ``"tvd_2_q16 <= 0.05"``; ``options`` are those of the metric, such as ``{"clusters": 4}``. The values are those of a
     ``grid``, or found by ``bisection`` (true, or a range). At each value the method runs ``repeats`` times, and a value
     meets the target if the worse end of the interval of the mean does; all intervals hold together with probability
     ``level``. By utility the smallest value is chosen, by risk the largest, unless ``prefer`` says.

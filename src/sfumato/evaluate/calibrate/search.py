@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.method import Method, with_parameter
-from sfumato.evaluate.calibrate.metrics import Trial
 from sfumato.evaluate.calibrate.result import Point
 from sfumato.evaluate.calibrate.target import Target
+from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.metrics.confidence import mean_interval
 from sfumato.progress import report_progress, silenced
 from sfumato.table import Table

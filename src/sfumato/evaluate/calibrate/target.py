@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sfumato.errors import PlanError
-from sfumato.evaluate.calibrate.metrics import CATALOGUE, Metric, metric
+from sfumato.metrics.catalogue import CATALOGUE, Metric, metric
 
 Comparison = Literal["<=", ">="]
 FORM = re.compile(r"\s*([A-Za-z]\w*)\s*(<=|>=|==|=|<|>|!=)\s*(\S+)(?:\s+at\s+(\S+))?\s*")
-EXAMPLE = "write for example 'tvd_2 <= 0.05', 'transfer_ari >= 0.6' or 'advantage <= 0.2'"
+EXAMPLE = "write for example 'tvd_2_q16 <= 0.05', 'transfer_ari >= 0.6' or 'advantage <= 0.2'"
 
 
 @dataclass(frozen=True)
 class Target:
     """What is asked for: the metric at most, or at least, the bound.
 
-    >>> target = Target.parse("tvd_2 <= 0.05")
+    >>> target = Target.parse("tvd_2_q16 <= 0.05")
     >>> target.metric.name, target.comparison, target.bound, target.is_met(0.04)
-    ('tvd_2', '<=', 0.05, True)
+    ('tvd_2_q16', '<=', 0.05, True)
     """
 
     metric: Metric

@@ -2,31 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.core.method import Method, Output
+from sfumato.core.plan import Plan
 from sfumato.errors import PlanError, RiskError
-from sfumato.evaluate.calibrate.metrics import Trial
-from sfumato.evaluate.utility.marginals import (
+from sfumato.metrics.binning import (
+    Binning,
     ColumnSet,
-    MarginalPair,
-    Misplaced,
+    ReleasedMarginals,
+    Values,
     column_sets,
-    entropy_gap,
-    misplaced_records_ecdf,
-    misplaced_tvd,
+    grouped_counts,
     released_columns,
-    released_marginals,
+    released_counts,
 )
+from sfumato.metrics.distances import (
+    MarginalPair,
+    entropy_error,
+    mean_misplaced_records,
+    misplaced_records_ecdf,
+)
+from sfumato.metrics.rows_view import read_codes, read_rows_view
 from sfumato.privacy.randomness import Randomness
+from sfumato.table import Table
+from sfumato.table.rows import column_arrays, stream_column_arrays, to_array
 
 TRIALS = 200
+"""Games of one attack by default; each repeat of a point plays that many."""
+MOST_CELLS = 1_000_000
+"""Marginals with more schema bins are left out of metrics in schema bins."""
+MOST_KEPT = 20_000_000
+"""Private values that are kept in memory between trials; of a larger table the rows are read for every trial."""
+WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
+"""Options that are whole numbers: an example, and the least."""
+COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
+BinningName = Literal["q16", "bins"]
 
-"""Games of one attack unless said; each repeat of a point plays that many."""
+
+@dataclass(frozen=True)
+class Trial:
+    """One method at one setting on one table, with the options of the metric. Runs when its output is asked for."""
+
+    table: Table
+    method: Method
+    seed: int
+    rows: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    made: Mapping[tuple[str, ...], pa.Table] | None = None
+    """What was released already; none for a simulated run."""
+    memory: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    """What all trials on one table share, such as its cells."""
+
+    def remembered(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return something about the table that is computed once for all trials."""
+        if name not in self.memory:
+            self.memory[name] = compute()
+        return self.memory[name]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What the method would record."""
+        return self.method.plan(self.table.schema, self.rows, "seeded")
+
+    @cached_property
+    def output(self) -> Output:
+        """What the method hands back in a run of its own."""
+        return self.method.run(self.table, self.plan, Randomness.of(self.seed), self.rows)
+
+    @property
+    def tables(self) -> Mapping[tuple[str, ...], pa.Table]:
+        """What came out: count tables, or the one table of rows."""
+        return self.output.tables if self.made is None else self.made
+
+    def names(self, option: str) -> tuple[str, ...] | None:
+        """Read an option that lists columns; none where it is not given."""
+        value = self.options.get(option)
+        if value is None:
+            return None
+        names = tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
+        for name in names:
+            self.table.schema[name]  # refuses what is not a column
+        return names
+
+    def require_options(self) -> None:
+        """Read every option once: a wrong one is refused before anything is run or spent."""
+        for option in self.options:
+            if option in WHOLE_OPTIONS:
+                self.whole(option, *WHOLE_OPTIONS[option])
+            elif option in COLUMN_OPTIONS:
+                self.names(option)
+
+    def whole(self, option: str, default: int, least: int) -> int:
+        """Read a whole option of at least so much; the default where it is not given."""
+        value = self.options.get(option, default)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not (math.isfinite(number) and number.is_integer() and number >= least):
+            raise PlanError(
+                f"{option} must be a whole number of at least {least}, found {value!r}",
+                next_step=f"write {option}={max(default, least)}",
+            )
+        return int(number)
 
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
@@ -66,7 +154,7 @@ def _roles(trial: Trial) -> tuple[ColumnSet, str]:
 def _noise_distribution(trial: Trial, names: ColumnSet) -> Any:
     """Return the noise of a plain cross table of exactly these columns; none where the release is something else."""
     from sfumato.mechanisms.counts.contingency import Contingency
-    from sfumato.risk.simulated.count_worlds import noise_distribution
+    from sfumato.risk.attacks.likelihood_ratio import noise_distribution
 
     if not isinstance(trial.method, Contingency):
         return None
@@ -77,18 +165,18 @@ def _noise_distribution(trial: Trial, names: ColumnSet) -> Any:
 
 def _released_cells(trial: Trial, cells: Any) -> NDArray[np.int64]:
     names = (*cells.identifiers, *cells.sensitive)
-    released = released_marginals(trial.tables, trial.method.makes, trial.table.schema, [names])[names]
-    return released[tuple(cells.keys.T)]
+    return _released_bins(trial, [names])[names][tuple(cells.keys.T)]
 
 
 def membership(trial: Trial, what: str) -> float:
     """Return how well the best known attack tells whether the most exposed person is in the table."""
-    from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack
-    from sfumato.risk.simulated import CountWorlds, to_game
+    from sfumato.risk.attacks.likelihood_ratio import LikelihoodRatio
+    from sfumato.risk.attacks.membership import ShadowModelAttack
+    from sfumato.risk.simulated import to_game
 
     who = trial.whole("person", 0, 0) if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: to_game(trial.table, trial.method, who, trial.rows))
-    attack: Any = LikelihoodRatio() if isinstance(game, CountWorlds) else ShadowModelAttack()
+    attack = LikelihoodRatio() if LikelihoodRatio().fits(game) else ShadowModelAttack()
     found = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
     return float(getattr(found, what))
 
@@ -132,74 +220,133 @@ class InRecords(NamedTuple):
         return float(self.misplaced / self.records) if self.records else 0.0
 
 
-def marginal_misplaced_records(trial: Trial, order: int) -> InRecords:
+def mean_misplaced(trial: Trial, order: int, binning: BinningName) -> InRecords:
     """Return the mean over marginals of the records in a wrong cell."""
-    sets = column_sets(_released_sets(trial), trial.table.schema, order)
-    return _in_records(trial, sets, misplaced_tvd, lambda all_: sum(all_, Fraction(0)) / len(all_), f"{order} columns")
+    pairs = _marginal_pairs(trial, order, binning)
+    return InRecords(mean_misplaced_records(pairs), int(pairs[0].private.sum()))
+
+
+def mean_tvd(trial: Trial, order: int, binning: BinningName) -> float:
+    """Return the total variation distance, mean over marginals of one order."""
+    return mean_misplaced(trial, order, binning).share
 
 
 def ecdf_in_records(trial: Trial) -> InRecords:
     """Return n times the largest difference of distribution functions, over all ordered columns."""
     schema = trial.table.schema
-    sets = column_sets(_released_sets(trial), schema, 1)
-    ordered = [names for names in sets if schema[names[0]].is_ordered or schema[names[0]].kind == "ordinal"]
-    return _in_records(trial, ordered, misplaced_records_ecdf, max, "an ordered column")
+    ordered = [
+        names for names in _sets(trial, 1, "bins") if schema[names[0]].is_ordered or schema[names[0]].kind == "ordinal"
+    ]
+    pairs = _pairs_in_bins(trial, _require_sets(trial, ordered, "an ordered column"))
+    return InRecords(max(map(misplaced_records_ecdf, pairs)), int(pairs[0].private.sum()))
 
 
-def distance(trial: Trial, order: int) -> float:
-    """Return the total-variation distance, mean over marginals of one order."""
-    return marginal_misplaced_records(trial, order).share
-
-
-def ecdf(trial: Trial) -> float:
+def ecdf_max_bins(trial: Trial) -> float:
     """Return the largest difference of distribution functions."""
     return ecdf_in_records(trial).share
 
 
-def entropy_error(trial: Trial) -> float:
+def mean_entropy_error(trial: Trial) -> float:
     """Return the mean absolute error of the entropies of single columns, in bits."""
-    sets = column_sets(_released_sets(trial), trial.table.schema, 1)
-    return float(np.mean([entropy_gap(one) for one in _compared(trial, sets, "a column")]))
+    return float(np.mean([entropy_error(pair) for pair in _marginal_pairs(trial, 1, "bins")]))
 
 
-def _in_records(
-    trial: Trial,
-    sets: Sequence[ColumnSet],
-    misplaced: Misplaced,
-    together: Callable[[list[Fraction]], Fraction],
-    what: str,
-) -> InRecords:
-    compared = _compared(trial, sets, what)
-    return InRecords(together([misplaced(one) for one in compared]), int(compared[0].true.sum()))
+def _marginal_pairs(trial: Trial, order: int, binning: BinningName) -> list[MarginalPair]:
+    """Return the released and the private counts of every marginal of an order."""
+    sets = _require_sets(trial, _sets(trial, order, binning), f"{order} columns")
+    if binning == "bins":
+        return _pairs_in_bins(trial, sets)
+    return _pairs_of_counts(trial, sets) if trial.method.makes == "counts" else _pairs_of_rows(trial, sets)
 
 
-def _compared(trial: Trial, sets: Sequence[ColumnSet], what: str) -> list[MarginalPair]:
-    _require_sets(trial, sets, what)
+def _pairs_in_bins(trial: Trial, sets: Sequence[ColumnSet]) -> list[MarginalPair]:
+    released, private = _released_bins(trial, sets), trial.table.marginals(sets)
+    return [MarginalPair(names, released[names], private[names]) for names in sets]
+
+
+def _pairs_of_counts(trial: Trial, sets: Sequence[ColumnSet]) -> list[MarginalPair]:
+    """Return the marginals of released counts with adjacent bins grouped by the counts of each column: q16."""
+    schema, names = trial.table.schema, dict.fromkeys(name for each in sets for name in each)
+    binnings = {
+        name: Binning.q16_of_counts(schema[name], released_counts(trial.tables, schema, (name,))) for name in names
+    }
+    return [
+        MarginalPair(
+            pair.names,
+            grouped_counts(pair.released, [binnings[name] for name in pair.names]),
+            grouped_counts(pair.private, [binnings[name] for name in pair.names]),
+        )
+        for pair in _pairs_in_bins(trial, sets)
+    ]
+
+
+def _pairs_of_rows(trial: Trial, sets: Sequence[ColumnSet]) -> list[MarginalPair]:
+    """Return the marginals of released rows in q16; the private rows are counted in one pass."""
+    names = tuple(dict.fromkeys(name for each in sets for name in each))
+    rows = read_rows_view(next(iter(trial.tables.values())), trial.table.schema, names)
+    released = ReleasedMarginals.q16(trial.table.schema, rows.by_name(), sets)
+    private = released.empty_counts()
+    for values in _private_batches(trial, names):
+        for each, counts in released.count(values).items():
+            private[each] += counts
+    return [MarginalPair(each, released.marginals[each].counts, private[each]) for each in sets]
+
+
+def _private_batches(trial: Trial, names: ColumnSet) -> Iterator[Values]:
+    """Yield the private rows that count, kept between trials where they are not too many."""
+    key = f"rows {names}"
+    if key in trial.memory:
+        yield trial.memory[key]
+        return
+    kept, size = list[Values](), 0
+    for values in stream_column_arrays(trial.table, names):
+        size += sum(map(len, values.values()))
+        kept = [*kept, values] if size <= MOST_KEPT else []
+        yield values
+    if 0 < size <= MOST_KEPT:
+        trial.memory[key] = {name: np.concatenate([each[name] for each in kept]) for name in names}
+
+
+def _released_bins(trial: Trial, sets: Sequence[ColumnSet]) -> dict[ColumnSet, NDArray[np.int64]]:
+    """Return released counts in the bins of the schema."""
     schema = trial.table.schema
-    released = released_marginals(trial.tables, trial.method.makes, schema, sets)
-    true = trial.table.marginals(sets)
-    return [MarginalPair(names, released[names], true[names]) for names in sets]
+    if trial.method.makes == "counts":
+        return {names: released_counts(trial.tables, schema, names) for names in sets}
+    columns = tuple(dict.fromkeys(name for names in sets for name in names))
+    codes = dict(zip(columns, read_codes(next(iter(trial.tables.values())), schema, columns).T, strict=True))
+    return {names: _binned([codes[name] for name in names], schema.shape(names)) for names in sets}
 
 
-def require_tables(trial: Trial, order: int = 1) -> None:
+def _binned(codes: Sequence[NDArray[np.int64]], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.bincount(np.ravel_multi_index(tuple(codes), shape), minlength=math.prod(shape)).reshape(shape)
+
+
+def require_marginals(trial: Trial, order: int = 1, binning: BinningName = "bins") -> None:
     """Refuse counts of too few columns for the metric, before they are released."""
     measured: Any = getattr(trial.method, "measurement", None)
     if trial.method.makes == "counts" and measured is not None:
-        sets = column_sets(_asked_for(trial, measured().sets), trial.table.schema, order)
-        _require_sets(trial, sets, f"{order} columns")
+        sets = column_sets(_asked_for(trial, measured().sets), order)
+        _require_sets(trial, _small_enough(trial, sets), f"{order} columns")
 
 
-def _require_sets(trial: Trial, sets: Sequence[ColumnSet], what: str) -> None:
+def _require_sets(trial: Trial, sets: Sequence[ColumnSet], what: str) -> Sequence[ColumnSet]:
     if not sets:
         raise PlanError(
             f"{trial.method.name} releases no table of {what}",
             next_step="use a metric of fewer columns, or release them together",
         )
+    return sets
 
 
-def _released_sets(trial: Trial) -> tuple[ColumnSet, ...]:
-    """Return the released column sets, less what the option ``columns`` leaves out."""
-    return _asked_for(trial, released_columns(trial.tables, trial.method.makes, trial.table.schema))
+def _sets(trial: Trial, order: int, binning: BinningName) -> tuple[ColumnSet, ...]:
+    """Return the sets of an order that were released, less what the option ``columns`` leaves out."""
+    released = released_columns(trial.tables, trial.method.makes, trial.table.schema)
+    sets = column_sets(_asked_for(trial, released), order)
+    return sets if binning == "q16" and trial.method.makes == "rows" else _small_enough(trial, sets)
+
+
+def _small_enough(trial: Trial, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
+    return tuple(names for names in sets if math.prod(trial.table.schema.shape(names)) <= MOST_CELLS)
 
 
 def _asked_for(trial: Trial, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
@@ -214,7 +361,7 @@ def transfer_ari_of_trial(trial: Trial) -> float:
 
     The seed of k-means is fixed, so that the spread over repeats is that of the release.
     """
-    from sfumato.evaluate.utility.clusters import kmeans, standardise, transfer_ari
+    from sfumato.metrics.clusters import kmeans, standardise, transfer_ari
 
     real, made = _numeric_rows(trial)
     clusters = trial.whole("clusters", 0, 1)
@@ -226,7 +373,7 @@ def transfer_ari_of_trial(trial: Trial) -> float:
 
 def clusters_in_records(trial: Trial) -> InRecords:
     """Return how many rows the released clusters misplace; one row moves that by at most 1."""
-    from sfumato.evaluate.utility.cluster_cells import RINGS, misplaced_cluster_records
+    from sfumato.metrics.cluster_tvd import RINGS, misplaced_cluster_records
 
     real, made = _numeric_rows(trial)
     clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
@@ -240,7 +387,7 @@ def clusters_misplaced(trial: Trial) -> float:
 
 def aligned_ari_of_trial(trial: Trial) -> float:
     """Return the index of the paper on cluster geometry: rows in the order in which they were made."""
-    from sfumato.evaluate.utility.clusters import aligned_ari
+    from sfumato.metrics.clusters import aligned_ari
 
     method = require_aligned(trial)
     true, made = method.aligned(trial.table, Randomness.of(trial.seed))
@@ -281,10 +428,8 @@ def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numeric_rows(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from sfumato.table.rows import column_arrays, to_array
-
     names, schema = _numeric(trial), trial.table.schema
-    true = trial.remembered(f"rows {names}", lambda: column_arrays(trial.table, names))
+    true = trial.remembered(f"columns {names}", lambda: column_arrays(trial.table, names))
     rows = next(iter(trial.tables.values()))
     made = [to_array(rows.column(name).combine_chunks(), schema[name]) for name in names]
     return np.column_stack([true[name] for name in names]), np.column_stack(made)

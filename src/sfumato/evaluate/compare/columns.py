@@ -7,9 +7,9 @@ import datetime as dt
 import numpy as np
 
 from sfumato.arrays import FloatArray
-from sfumato.evaluate.compare.resampling import SecondSample
 from sfumato.evaluate.compare.result import ColumnComparison
-from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
+from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
+from sfumato.metrics.second_sample import SecondSample
 from sfumato.schema.column import EPOCH, Column
 
 BARS = 24
@@ -22,7 +22,7 @@ STATISTICS = {"q05": 0.05, "median": 0.5, "q95": 0.95}
 
 
 def column_comparisons(
-    layout: ComparisonLayout, true: RowsView, made: RowsView, tvds: FloatArray, second: SecondSample
+    layout: ComparisonLayout, true: BinnedRows, made: BinnedRows, tvds: FloatArray, second: SecondSample
 ) -> tuple[ColumnComparison, ...]:
     """Return all columns in the order of the schema."""
     return tuple(

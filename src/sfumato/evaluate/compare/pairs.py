@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.arrays import FloatArray
-from sfumato.evaluate.compare.cells import Binning, joint_codes, paired_counts
 from sfumato.evaluate.compare.columns import MISSING_LABEL, format_value
-from sfumato.evaluate.compare.distances import correlations, cramers_v
-from sfumato.evaluate.compare.resampling import SecondSample
 from sfumato.evaluate.compare.result import PairComparison, SubgroupComparison
-from sfumato.evaluate.compare.sides import ComparisonLayout, RowsView
+from sfumato.metrics.association import STRONG, AssociationRows, evenly_spaced
+from sfumato.metrics.binning import Binning, joint_codes
+from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
+from sfumato.metrics.distances import total_variation
+from sfumato.metrics.second_sample import SecondSample
 
-STRONG = 0.3
-"""A relation of at least this strength (a correlation, or Cramér's V) is strong."""
 MOST_STRONG = 200
 """Strong relations that are kept, the strongest first."""
 MOST_PICTURED = 60
@@ -29,58 +29,38 @@ SMALLEST_GROUP = 0.01
 FEWEST_ROWS = 50
 MOST_LEVELS = 50
 """Levels of a column whose subgroups are looked at."""
+MOST_TARGET_LEVELS = 20_000
+"""Levels of a column whose distribution inside subgroups is looked at."""
 
 
 @dataclass(frozen=True, eq=False)
 class Associations:
-    """The strength of the relation of every pair of the layout on both sides."""
+    """The association of every pair of the layout on both sides."""
 
     measures: tuple[str, ...]
     true: FloatArray
-    made: FloatArray
+    synthetic: FloatArray
 
 
-def associations(layout: ComparisonLayout, true: RowsView, made: RowsView) -> Associations:
-    """Measure every pair: numbers by the stronger of two correlations, all others by Cramér's V of their cells."""
-    where = {place: i for i, place in enumerate(layout.numbers)}
-    linear, ranks = (
-        (
-            [correlations(x) for x in (true.points[:, list(where)], made.points[:, list(where)])],
-            [correlations(true.ranks), correlations(made.ranks)],
+def measured_associations(layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows) -> Associations:
+    """Measure every pair on both sides, as the report of a release measures it on the released rows."""
+    sides = [
+        AssociationRows.of(layout.columns, side.points[evenly_spaced(len(side), len(layout.pairs))]).measure(
+            layout.pairs
         )
-        if len(where) > 1
-        else ([], [])
-    )
-    names, found = list[str](), np.zeros((2, len(layout.pairs)))
-    for number, (one, other) in enumerate(layout.pairs):
-        if one in where and other in where:
-            at = where[one], where[other]
-            straight = abs(linear[0][at]) >= abs(ranks[0][at])
-            names.append("pearson" if straight else "spearman")
-            found[:, number] = [each[at] for each in (linear if straight else ranks)]
-        else:
-            names.append("cramer")
-            found[:, number] = [cramers_v(each) for each in _contingency_tables(layout, true, made, (one, other))]
-    return Associations(tuple(names), found[0], found[1])
+        for side in (true, synthetic)
+    ]
+    values = [np.array([each.value for each in side]) for side in sides]
+    return Associations(tuple(each.measure for each in sides[0]), values[0], values[1])
 
 
-def _contingency_tables(
-    layout: ComparisonLayout, true: RowsView, made: RowsView, places: Sequence[int]
+def _joint_counts(
+    layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, places: Sequence[int]
 ) -> list[FloatArray]:
-    """Return the cross tables of two columns, with the cells of missing values last."""
+    """Return the counts of both sides over two columns, with the cells of missing values last."""
     sizes = [layout.sizes[place] for place in places]
-    joint = [joint_codes([side.codes[place] for place in places], sizes) for side in (true, made)]
-    both = paired_counts(joint[0][0], joint[1][0], joint[0][1])
-    return [each.reshape(sizes) if len(each) == joint[0][1] else each.reshape(-1, 1) for each in both]
-
-
-def association_kept(found: Associations) -> float | None:
-    """Return how much of the strength of strong relations is kept: 1 for all of it; None where none is strong."""
-    strong = np.abs(found.true) >= STRONG
-    if not strong.any():
-        return None
-    lost = np.abs(found.made - found.true)[strong].sum() / np.abs(found.true)[strong].sum()
-    return float(max(0.0, 1 - lost))
+    joint = [joint_codes([side.cells[place] for place in places], sizes) for side in (true, synthetic)]
+    return [np.bincount(each, minlength=math.prod(sizes)).reshape(sizes).astype(float) for each in joint]
 
 
 def worst_first(tvds: FloatArray, yardsticks: FloatArray) -> list[int]:
@@ -92,8 +72,8 @@ def worst_first(tvds: FloatArray, yardsticks: FloatArray) -> list[int]:
 
 def strong_and_worst_pairs(
     layout: ComparisonLayout,
-    true: RowsView,
-    made: RowsView,
+    true: BinnedRows,
+    synthetic: BinnedRows,
     found: Associations,
     tvds: FloatArray,
     second: SecondSample,
@@ -104,7 +84,7 @@ def strong_and_worst_pairs(
     worst = worst_first(tvds, second.pairs)[:WORST]
     chosen = sorted({*strong, *worst}, key=lambda i: -strength[i])
     pictured = {*strong[:MOST_PICTURED], *worst}
-    pairs = tuple(_pair(layout, true, made, found, i, tvds, second, i in pictured) for i in chosen)
+    pairs = tuple(_pair(layout, true, synthetic, found, i, tvds, second, i in pictured) for i in chosen)
     return pairs, tuple(_names(layout, i) for i in worst)
 
 
@@ -115,8 +95,8 @@ def _names(layout: ComparisonLayout, number: int) -> tuple[str, str]:
 
 def _pair(
     layout: ComparisonLayout,
-    true: RowsView,
-    made: RowsView,
+    true: BinnedRows,
+    synthetic: BinnedRows,
     found: Associations,
     number: int,
     tvds: FloatArray,
@@ -125,30 +105,27 @@ def _pair(
 ) -> PairComparison:
     places = layout.pairs[number]
     fits = pictured and all(layout.sizes[place] <= MOST_CELLS for place in places)
-    tables = _contingency_tables(layout, true, made, places) if fits else []
+    tables = _joint_counts(layout, true, synthetic, places) if fits else []
     shares = [tuple(map(tuple, (each / max(each.sum(), 1)).tolist())) for each in tables]
     return PairComparison(
         _names(layout, number),
         found.measures[number],
         float(found.true[number]),
-        float(found.made[number]),
+        float(found.synthetic[number]),
         float(tvds[number]),
         float(second.pairs[number]),
         *shares,
-        labels=(_axis(layout.cells[places[0]]), _axis(layout.cells[places[1]])) if fits else ((), ()),
+        labels=(_axis(layout.binnings[places[0]]), _axis(layout.binnings[places[1]])) if fits else ((), ()),
     )
 
 
-def _axis(cells: Binning) -> tuple[str, ...]:
-    """Return a short label for each cell of a picture's axis: a level, or where a cell of numbers begins."""
-    if cells.cuts is None:
-        return tuple(label_of(cells, code) for code in range(cells.size))
-    starts = tuple(format_value(cells.column, cut) for cut in cells.cuts)
-    return (f"< {starts[0]}" if starts else "all", *starts, MISSING_LABEL)
+def _axis(binning: Binning) -> tuple[str, ...]:
+    """Return a short label for each cell of a picture's axis."""
+    return tuple(label_of(binning, code) for code in range(binning.size))
 
 
 def worst_subgroups(
-    layout: ComparisonLayout, true: RowsView, made: RowsView, most: int = WORST
+    layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, most: int = WORST
 ) -> tuple[SubgroupComparison, ...]:
     """Return the subgroups inside which another column differs most, each once, with the column that differs most.
 
@@ -159,7 +136,9 @@ def worst_subgroups(
         for group, target in (pair, pair[::-1]):
             if layout.columns[group].is_ordered or layout.sizes[group] > MOST_LEVELS:
                 continue
-            tables = _contingency_tables(layout, true, made, (group, target))
+            if layout.sizes[target] > MOST_TARGET_LEVELS:
+                continue
+            tables = _joint_counts(layout, true, synthetic, (group, target))
             for level in _large_enough(tables[0]):
                 each = _subgroup(layout, group, target, level, tables)
                 excess = each.tvd - each.yardstick
@@ -183,19 +162,31 @@ def _subgroup(
     spread = np.sqrt(shares[0] * (1 - shares[0]) * sum(1 / max(size, 1) for size in sizes))
     return SubgroupComparison(
         layout.names[group],
-        label_of(layout.cells[group], level),
+        label_of(layout.binnings[group], level),
         float(sizes[0] / tables[0].sum()),
         layout.names[target],
-        1.0 if not sizes[1] else float(np.abs(shares[0] - shares[1]).sum() / 2),
+        1.0 if not sizes[1] else total_variation(*counts),
         float(np.sqrt(2 / np.pi) * spread.sum() / 2),
     )
 
 
-def label_of(cells: Binning, code: int) -> str:
-    """Return what a cell is called."""
-    if code == cells.size - 1:
+def label_of(binning: Binning, code: int) -> str:
+    """Return what a cell is called: a level, a value or a range of values.
+
+    >>> from sfumato.schema.column import Column
+    >>> ages = Binning(Column("age", "integer", bounds=(0, 99)), np.array([18.0, 40, 41, 65]))
+    >>> [label_of(ages, code) for code in range(6)]
+    ['below 18', '18 to 40', '40', '41 to 65', '65 or more', 'missing']
+    """
+    column, edges = binning.column, binning.edges
+    if code == binning.size - 1:
         return MISSING_LABEL
-    if cells.cuts is None:
-        return str(cells.column.levels[code])
-    ends = [format_value(cells.column, cut) for cut in cells.cuts[max(code - 1, 0) : code + 1]]
-    return f"below {ends[0]}" if code == 0 else " to ".join(ends) if len(ends) > 1 else f"{ends[0]} or more"
+    if edges is None:
+        return str(column.levels[code])
+    if not len(edges):
+        return "all"
+    if code in (0, len(edges)):
+        return f"below {format_value(column, edges[0])}" if code == 0 else f"{format_value(column, edges[-1])} or more"
+    low, high = edges[code - 1], edges[code]
+    same = format_value(column, low) == format_value(column, high) or (column.is_discrete and high - low == 1)
+    return format_value(column, low) if same else f"{format_value(column, low)} to {format_value(column, high)}"

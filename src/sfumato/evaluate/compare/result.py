@@ -65,7 +65,7 @@ class PairComparison:
 
     names: tuple[str, str]
     measure: str
-    """"pearson", "spearman" or "cramer"."""
+    """"rank correlation", "correlation ratio of ranks" or "Cramér's V"."""
     true: float
     made: float
     tvd: float
@@ -117,8 +117,8 @@ class Comparison(ReprMixin):
     grade: str
     """"as good as real rows", "good", "usable in part" or "not usable"."""
     notes: tuple[str, ...] = ()
-    relations_kept: float | None = None
-    """How much of the strength of strong relations is kept, from 0 to 1; None where the table has no strong one."""
+    association_kept: float | None = None
+    """How much of the strength of strong associations is kept, from 0 to 1; None where the table has no strong one."""
 
     def _line(self) -> str:
         return f"CONFIDENTIAL; {self.table!r}: {self.verdict}"

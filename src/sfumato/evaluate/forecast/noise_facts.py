@@ -8,97 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from sfumato.arrays import FloatArray, IntArray
 from sfumato.core.method import Method, method_class
 from sfumato.core.plan import Plan, Stage
 from sfumato.errors import SfumatoError
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.binning import CELLS
+from sfumato.metrics.expected_errors import ColumnNoise, NoiseFacts, Tables
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 LEAST_ROUNDS, ROUNDS_PER_COLUMN, MOST_ROUNDS = 10.0, 1.25, 100.0
 """Tables among which AIM's rounds share their budget, in effect: ten rounds are always left to be paid, more columns
 need more tables to tie them together, and there are at most a hundred."""
-CELLS = 16
-"""Cells of equal mass in which a number is compared."""
 CHOSEN_PAIRS = 40.0
 """Tables that AIM's rounds measure; 12 to 56 were seen."""
 COARSE_CELLS = 16
 """Cells to which a large table of a pair is summed in the eye of a model that finds relations: four by four."""
-Tables = Callable[[int], float]
-
-
-@dataclass(frozen=True)
-class ColumnNoise:
-    """One column: the cells of its table, its noise, and what it is."""
-
-    name: str
-    cells: int
-    noise: float
-    ordered: bool
-    """Whether it has a mean and a median: numbers and dates."""
-    layered: bool = False
-    """Whether it is measured in layers, and a curve is drawn through them."""
-
-
-@dataclass(frozen=True)
-class NoiseFacts:
-    """The noise of a whole release."""
-
-    columns: tuple[ColumnNoise, ...]
-    pair_noise: float | None
-    """Noise of a table of two columns; None where none is measured."""
-    tables: Tables
-    """How many tables of pairs share the budget, by the number of columns."""
-    measured: Tables | None = None
-    """How many pairs can be measured, by the number of columns; None: all of them."""
-    count: int | None = None
-    """Number of columns, where it is not that of the columns here, which then stand for it."""
-    laplace: bool = False
-    plain: bool = False
-    """Whether noisy counts are what is released: no curve, no model, nothing is drawn."""
-    pair_cells: float = 1.0
-    """Cells of a table of two columns, where that is released plainly."""
-    compared_cells: float = 1.0
-    """Cells in which such a table is compared: 16 for a number."""
-    width: float = 1.0
-    """Public ranges as a multiple of those of the schema: advice asks what half of them would bring."""
-
-    @cached_property
-    def kinds(self) -> tuple[tuple[ColumnNoise, ...], IntArray, FloatArray]:
-        """Columns that differ, which of them each column is like, and how many are: hundreds are often a few kinds."""
-        places = dict[ColumnNoise, int]()
-        which = [places.setdefault(replace(column, name=""), len(places)) for column in self.columns]
-        return tuple(places), np.array(which), np.bincount(which).astype(float)
-
-    @property
-    def crowding(self) -> float:
-        """How many pairs there are for each one that can be measured."""
-        count = self.count or len(self.columns)
-        return 1.0 if self.measured is None else max(_all_pairs(count) / self.measured(count), 1.0)
-
-    def quieter(self, factor: float) -> NoiseFacts:
-        """Return the same release with noise of another size everywhere."""
-        return self._with_noise(factor, factor)
-
-    def keeping(self, count: int) -> NoiseFacts:
-        """Return the release of so many columns like these: what was paid for the others lowers their noise."""
-        power, now = 1.0 if self.laplace else 0.5, self.count or len(self.columns)
-        fewer = replace(self, count=count)
-        return fewer._with_noise((count / now) ** power, (self.tables(count) / self.tables(now)) ** power)
-
-    def _with_noise(self, single: float, pairs: float) -> NoiseFacts:
-        columns = tuple(replace(column, noise=column.noise * single) for column in self.columns)
-        return replace(self, columns=columns, pair_noise=None if self.pair_noise is None else self.pair_noise * pairs)
-
-
 Reader = Callable[[Plan, Schema, Any], NoiseFacts]
 
 

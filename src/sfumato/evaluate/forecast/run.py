@@ -10,14 +10,14 @@ from sfumato.core.forecast import ColumnForecast, Forecast, ForecastAdvice
 from sfumato.core.method import Method
 from sfumato.core.plan import Plan
 from sfumato.evaluate.forecast.noise_facts import NoiseFacts, noise_facts
-from sfumato.evaluate.forecast.theory import ExpectedMetrics, expected_metrics, over_ordered
-from sfumato.evaluate.forecast.verdict import (
+from sfumato.evaluate.verdict import (
     DROWNED,
     is_drowned_in_noise,
     rows_needed,
     verdict_of_forecast,
     verdict_without_rows,
 )
+from sfumato.metrics.expected_errors import ExpectedMetrics, expected_metrics, over_ordered
 from sfumato.privacy.exact import format_fraction, to_fraction
 from sfumato.schema import Schema
 
@@ -34,10 +34,10 @@ KEPT_PART, MORE_ROWS, MORE_EPSILON = 3, 4, 2
 """Advice asks what a third of the columns, four times the rows, twice the epsilon would bring."""
 
 MEASURES: dict[str, Callable[[ExpectedMetrics], float | None]] = {
-    "tvd_2": lambda errors: errors.tvd_2,
-    "tvd_1": lambda errors: errors.tvd_1,
+    "tvd_2_q16": lambda errors: errors.tvd_2_q16,
+    "tvd_1_q16": lambda errors: errors.tvd_1_q16,
     "smallest_relation": lambda errors: errors.smallest_relation,
-    "mean_error": lambda errors: errors.mean_error,
+    "mean_error_sd": lambda errors: errors.mean_error_sd,
 }
 
 """What an advice is measured by: the first that falls by enough."""
@@ -105,10 +105,10 @@ def _narrower_bounds(facts: NoiseFacts) -> Iterator[tuple[str, NoiseFacts]]:
 
 
 FORECAST_MEASURES = (
-    "tvd_1",
-    "tvd_2",
+    "tvd_1_q16",
+    "tvd_2_q16",
     "share_error",
-    "mean_error",
+    "mean_error_sd",
     "mean_error_range",
     "median_error_range",
     "smallest_relation",
@@ -129,10 +129,10 @@ def forecast(plan: Plan, schema: Schema, method: Method, rows: int | None) -> Fo
     return Forecast(
         method=plan.method,
         rows=rows,
-        tvd_1=errors.tvd_1,
-        tvd_2=errors.tvd_2,
+        tvd_1_q16=errors.tvd_1_q16,
+        tvd_2_q16=errors.tvd_2_q16,
         share_error=float(errors.share.mean()),
-        mean_error=errors.mean_error,
+        mean_error_sd=errors.mean_error_sd,
         mean_error_range=over_ordered(errors.mean_range),
         median_error_range=over_ordered(errors.median_range),
         smallest_relation=errors.smallest_relation,

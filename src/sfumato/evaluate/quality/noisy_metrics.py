@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.evaluate.quality.answers import GRAIN
-from sfumato.evaluate.quality.intervals import LEVEL, LinearTest, NoiseTerm, ratio_interval
 from sfumato.evaluate.quality.questions import MISPLACED, ROWS, PublicFacts, Questions
 from sfumato.evaluate.quality.result import NoisyMetric
+from sfumato.metrics.bounded_scores import GRAIN
+from sfumato.metrics.noisy_ratio import LEVEL, LinearTest, NoiseTerm, ratio_interval
+from sfumato.schema.column import Column
 
 DIGITS = 6
+SKILLS = ("prediction_accuracy", "prediction_range_error")
 Numbers = Sequence[Sequence[int]]
 
 
@@ -73,18 +75,21 @@ def metrics_of(
     """Return the measures with intervals that hold together."""
     reading, tests = NoisyCounts(questions, numbers), dict[str, LinearTest]()
     rows = reading.rows()
-    tests["tvd_1"] = _distance(reading.misplaced(1), rows)
+    tests["tvd_1_q16"] = _distance(reading.misplaced(1), rows)
     if public.pairs:
-        tests["tvd_2"] = _distance(reading.misplaced(-1), rows)
+        tests["tvd_2_q16"] = _distance(reading.misplaced(-1), rows)
     if questions.target is not None:
-        tests["prediction"] = _share(reading.answers((0, 1)), reading.answers((2, 3)))
+        tests[skill_name(questions.target)] = _share(reading.answers((0, 1)), reading.answers((2, 3)))
         tests["guess"] = _share(reading.answers((0, 2)), reading.answers((1, 3)))
     related = _related(reading, public, rows)
     alpha = (1 - level) / (len(tests) + len(related))
     found = {name: ratio_interval(test, alpha) for name, test in tests.items()}
     words = words_of(public)
-    beside = {"tvd_1": public.expected(public.singles, rows.value), "prediction": found.get("guess", (None,))[0]}
-    beside |= {"tvd_2": public.expected(public.pairs, rows.value)} if public.pairs else {}
+    beside = {
+        "tvd_1_q16": public.expected(public.singles, rows.value),
+        **dict.fromkeys(SKILLS, found.get("guess", (None,))[0]),
+    }
+    beside |= {"tvd_2_q16": public.expected(public.pairs, rows.value)} if public.pairs else {}
     plain = (_measure(name, words[name], ends, beside.get(name)) for name, ends in found.items())
     return (*plain, *(each.measure(alpha) for each in related))
 
@@ -101,13 +106,13 @@ class _NoisyCorrelation:
         """Return the correlation with its interval."""
         value, low, high = (2 * end - 1 for end in ratio_interval(self.test, alpha))
         words = f"correlation of the normal scores of {' and '.join(self.pair)}; the yardstick is that of the release"
-        return _measure(f"correlation {'~'.join(self.pair)}", words, (value, low, high), self.released)
+        return _measure(f"normal_score_correlation {'~'.join(self.pair)}", words, (value, low, high), self.released)
 
 
 def _related(reading: NoisyCounts, public: PublicFacts, rows: Sum) -> list[_NoisyCorrelation]:
     if public.relations is None:
         return []
-    size = float(next(iter(public.counts.values())).sum())
+    size = float(public.counts(public.singles[0]).sum())
     found: list[_NoisyCorrelation] = []
     for place, pair in enumerate(public.relations.pairs):
         unit = public.relations.unit(pair)
@@ -115,6 +120,11 @@ def _related(reading: NoisyCounts, public: PublicFacts, rows: Sum) -> list[_Nois
         test = LinearTest((x.value + rows.value) / 2, -rows.value, (*x.terms(0.5, 0.0), *rows.terms(0.5, -1.0)))
         found.append(_NoisyCorrelation(pair, test, float(public.related[place]) / (unit * size)))
     return found
+
+
+def skill_name(target: Column) -> str:
+    """Return what the score of the model is called: of levels accuracy, of numbers an error over the public range."""
+    return SKILLS[target.is_ordered]
 
 
 def _measure(name: str, words: str, ends: tuple[float, float, float], yardstick: float | None) -> NoisyMetric:
@@ -137,8 +147,8 @@ def words_of(public: PublicFacts) -> dict[str, str]:
     columns, pairs = len(public.singles), len(public.pairs)
     wrong = "share of rows that lie in the wrong cell of"
     words = {
-        "tvd_1": f"{wrong} a column, mean over {columns} column{'s' if columns > 1 else ''}",
-        "tvd_2": f"{wrong} a pair of columns, mean over {pairs} pair{'s' if pairs > 1 else ''}",
+        "tvd_1_q16": f"{wrong} a column, mean over {columns} column{'s' if columns > 1 else ''}",
+        "tvd_2_q16": f"{wrong} a pair of columns, mean over {pairs} pair{'s' if pairs > 1 else ''}",
     }
     target = public.target
     if target is None:
@@ -146,11 +156,11 @@ def words_of(public: PublicFacts) -> dict[str, str]:
     if target.is_ordered:
         error = f"error of {target.name} on true rows as a share of its public range, by"
         return words | {
-            "prediction": f"mean {error} a model that learnt from the released rows (smaller is better)",
+            "prediction_range_error": f"mean {error} a model that learnt from the released rows (smaller is better)",
             "guess": f"mean {error} the released median",
         }
     rows = f"share of true rows whose {target.name} is"
     return words | {
-        "prediction": f"{rows} told right by a model that learnt from the released rows",
+        "prediction_accuracy": f"{rows} told right by a model that learnt from the released rows",
         "guess": f"{rows} the commonest level of the released rows",
     }

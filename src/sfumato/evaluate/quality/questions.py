@@ -3,7 +3,7 @@
 All of it follows from the released rows, the schema and constants: it costs nothing, and is fixed before a private row
 is read. A level is a cell of its own, and so is a missing value. A number or date is cut by the *released* values
 alone, with open cells beyond them for private rows that the release does not reach
-(:func:`~sfumato.evaluate.utility.binning.q16`).
+(:mod:`~sfumato.metrics.binning`).
 
 Public, and fixed before a private row is read: the schema, the released rows, hence the cells, the released shares q
 of every table, the pairs that are compared, the model and the guess (:mod:`~sfumato.evaluate.quality.questions`),
@@ -25,7 +25,7 @@ so that the sum |G d1 + G d2| + |G d1 - G d2| = 2 G max(|d1|, |d2|) does not gro
 u2 = (A - B) / 2G within 1/G of a record.
 
 **Answers.** Every row lays a weight of 1, in whole steps, on four cells, or on a fifth where its target is missing
-(:mod:`~sfumato.evaluate.quality.answers`), by its own values alone. Weights are not negative and sum to ``grain`` in
+(:mod:`~sfumato.metrics.bounded_scores`), by its own values alone. Weights are not negative and sum to ``grain`` in
 each row,
 so the sums over all rows are those of a histogram: L1 sensitivity k grain under add-remove, 2 grain under replace
 (``sum_norm``). Rows without a target need no rule besides: they lie in a cell of their own. Their sum over all cells is
@@ -33,7 +33,7 @@ n grain: with them the number of rows is known without a question of its own.
 
 **Rows.** Without answers, under add-remove, n is counted: L1 sensitivity k.
 
-**Correlations**, where columns are named: :mod:`~sfumato.evaluate.quality.relations`.
+**Correlations**, where columns are named: :mod:`~sfumato.metrics.normal_scores`.
 
 **Theorem.** Discrete Laplace noise of scale b_j >= D_j / (s_j epsilon) on every whole number of part j, where D_j is
 its L1 sensitivity and the shares s_j sum to 1, is epsilon-DP; measures, intervals and words are post-processing.
@@ -56,20 +56,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray, IntArray
+from sfumato.arrays import IntArray
 from sfumato.core.plan import event_facts
 from sfumato.errors import PlanError
-from sfumato.evaluate.quality.answers import GRAIN, BoundedScores, default_target, score_cells
-from sfumato.evaluate.quality.relations import LONGEST, NormalScores, require_score_columns, score_pairs
-from sfumato.evaluate.utility.binning import nearness, q16
-from sfumato.evaluate.utility.marginals import MOST_SETS, SAMPLE_SEED, ColumnSet, MarginalPair, misplaced_tvd
+from sfumato.metrics.binning import ColumnSet, ReleasedMarginals, column_sets, released_columns
+from sfumato.metrics.bounded_scores import GRAIN, BoundedScores, default_target, score_cells
+from sfumato.metrics.distances import MarginalPair, mean_misplaced_records
+from sfumato.metrics.normal_scores import LONGEST, NormalScores, require_score_columns, score_pairs
 from sfumato.metrics.rows_view import read_rows_view
+from sfumato.metrics.second_sample import expected_sampling_tvd
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.sensitivity import misplaced_records, turned_pair_l1, vector_sum_sensitivity
 from sfumato.privacy.exact import fraction_to_text
@@ -84,50 +83,17 @@ from sfumato.table.rows import stream_column_arrays
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PAIR_CELLS = 100_000
-
-"""Pairs of columns with more cells are left out."""
-
-Values = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """One column in public cells; a missing value lies in the last."""
-
-    column: Column
-    inner: FloatArray
-    """Where a number is cut; nothing for levels."""
-
-    @classmethod
-    def of(cls, column: Column, released: NDArray[Any]) -> Cut:
-        """Cut a number by its released values; one that was never released is one cell."""
-        return cls(column, q16(released, nearness(column)) if column.is_ordered else np.zeros(0))
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return len(self.inner) + 1 + int(self.column.missing) if self.column.is_ordered else self.column.size
-
-    def codes(self, values: NDArray[Any]) -> IntArray:
-        """Return the cell of each value: by that value alone."""
-        if not self.column.is_ordered:
-            return np.asarray(values, np.int64)
-        absent = np.isnan(values)
-        return np.where(absent, len(self.inner) + 1, np.searchsorted(self.inner, values, side="right"))
-
 
 @dataclass(frozen=True, eq=False)
 class PublicFacts:
     """Released rows as they are compared with private ones."""
 
     schema: Schema
-    cuts: Mapping[str, Cut]
     singles: tuple[ColumnSet, ...]
     pairs: tuple[ColumnSet, ...]
     """All pairs of columns, or a fixed sample of them."""
-    counts: Mapping[ColumnSet, IntArray]
-    """Released counts, flat."""
+    released: ReleasedMarginals
+    """Their cells and counts."""
     target: Column | None
     """What is predicted; None where no column can be."""
     why: str
@@ -142,77 +108,47 @@ class PublicFacts:
         cls, rows: pa.Table, schema: Schema, target: str | None = None, correlations: Sequence[str] = ()
     ) -> PublicFacts:
         """Cut and count; refuses a release without rows, and a target that cannot be predicted."""
-        names = tuple(name for name in schema.names if name in rows.column_names and not schema[name].is_open)
+        (names,) = released_columns({(): rows}, "rows", schema)
         if not names or not rows.num_rows:
             raise PlanError("the release has no rows to measure", next_step="give a release with rows")
         chosen, why = default_target(schema, names, target)
         wanted = require_score_columns(schema, names, correlations)
-        values = released_arrays(rows, schema, names)
-        cuts = {name: Cut.of(schema[name], values[name]) for name in names}
-        singles, pairs = tuple((name,) for name in names), _pairs(cuts)
-        counts = marginal_counts(cuts, (*singles, *pairs), values)
+        values = read_rows_view(rows, schema, names).by_name()
+        singles, pairs = column_sets([names], 1), column_sets([names], 2)
+        released = ReleasedMarginals.q16(schema, values, (*singles, *pairs))
         relations = NormalScores.of([schema[name] for name in wanted], values) if wanted else None
         related = relations.sums(values) if relations else np.zeros(0, np.int64)
         predicted = None if chosen is None else schema[chosen]
-        return cls(schema, cuts, singles, pairs, counts, predicted, why, relations, related)
+        return cls(schema, singles, pairs, released, predicted, why, relations, related)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The released columns that are looked at."""
-        return tuple(self.cuts)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of all released counts: what tells one release from another, whether it was saved or not."""
-        told = hashlib.sha256(repr(self.sets).encode())
-        for names in self.sets:
-            told.update(self.counts[names].astype("<i8").tobytes())
-        return told.hexdigest()
+        return tuple(name for (name,) in self.singles)
 
     @cached_property
     def sets(self) -> tuple[ColumnSet, ...]:
         """Everything that is compared."""
         return (*self.singles, *self.pairs)
 
+    def counts(self, names: ColumnSet) -> IntArray:
+        """Return the released counts of a marginal."""
+        return self.released.marginals[names].counts
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all released counts: what tells one release from another, whether it was saved or not."""
+        digest = hashlib.sha256(repr(self.sets).encode())
+        for names in self.sets:
+            marginal = self.released.marginals[names]
+            digest.update(marginal.counts.astype("<i8").tobytes())
+            if marginal.occupied is not None:
+                digest.update(marginal.occupied.astype("<i8").tobytes())
+        return digest.hexdigest()
+
     def expected(self, sets: Sequence[ColumnSet], rows: float) -> float:
-        """Return the mean distance that a sample of so many rows would have which follow the released shares.
-
-        A cell of share q then has a count of mean nq and variance nq(1 - q), and E|count / n - q| is about
-        sqrt(2 q (1 - q) / (pi n)): the yardstick below which no release of so small a table can be told apart.
-        """
-        distances = [self._spread(self.counts[names]) for names in sets]
-        return min(float(np.mean(distances)) / math.sqrt(max(rows, 1.0)), 1.0)
-
-    @staticmethod
-    def _spread(counts: IntArray) -> float:
-        shares = counts / counts.sum()
-        return float(0.5 * np.sqrt(2 * shares * (1 - shares) / math.pi).sum())
-
-
-def released_arrays(rows: Any, schema: Schema, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return released columns as private ones come: numbers with NaN where missing, levels as codes."""
-    seen = read_rows_view(rows, schema, names)
-    return {name: (seen.points if schema[name].is_ordered else seen.codes)[:, i] for i, name in enumerate(names)}
-
-
-def marginal_counts(cuts: Mapping[str, Cut], sets: Sequence[ColumnSet], values: Values) -> dict[ColumnSet, IntArray]:
-    """Return how many rows lie in each cell of each set of columns, flat."""
-    codes = {name: cut.codes(values[name]) for name, cut in cuts.items()}
-    found: dict[ColumnSet, IntArray] = {}
-    for names in sets:
-        shape = tuple(cuts[name].size for name in names)
-        flat = np.ravel_multi_index(tuple(codes[name] for name in names), shape)
-        found[names] = np.bincount(flat, minlength=math.prod(shape)).astype(np.int64)
-    return found
-
-
-def _pairs(cuts: Mapping[str, Cut]) -> tuple[ColumnSet, ...]:
-    """Return the pairs that are compared, by public facts alone."""
-    fitting = [pair for pair in combinations(cuts, 2) if math.prod(cuts[name].size for name in pair) <= PAIR_CELLS]
-    if len(fitting) <= MOST_SETS:
-        return tuple(fitting)
-    places = np.random.default_rng(SAMPLE_SEED).choice(len(fitting), MOST_SETS, replace=False)
-    return tuple(fitting[place] for place in sorted(places))
+        """Return the mean distance that a sample of so many rows would have which follow the released shares."""
+        return expected_sampling_tvd([self.counts(names) for names in sets], rows)
 
 
 METHOD = "quality"
@@ -312,32 +248,29 @@ def count(
     """Count the private rows in one pass."""
     report_progress("counting the private rows")
     names = public.names
-    found = {each: np.zeros_like(public.counts[each]) for each in public.sets}
+    counted = public.released.empty_counts()
     answered = np.zeros(0 if answers is None else answers.cells, np.int64)
     related, rows = np.zeros_like(public.related), 0
     for values in stream_column_arrays(table, names):
         rows += len(values[names[0]])
-        for each, counts in marginal_counts(public.cuts, public.sets, values).items():
-            found[each] += counts
+        for each, counts in public.released.count(values).items():
+            counted[each] += counts
         if answers is not None:
             answered += answers.sums(values)
         if public.relations is not None:
             related += public.relations.sums(values)
-    asked = {MISPLACED: sum_and_difference(public, found), ROWS: (rows,), ANSWERS: answered, RELATED: related}
+    asked = {MISPLACED: sum_and_difference(public, counted), ROWS: (rows,), ANSWERS: answered, RELATED: related}
     wanted = (next(asked[begin] for begin in asked if part.stage.startswith(begin)) for part in parts)
     return PrivateCounts(tuple(tuple(int(number) for number in each) for each in wanted))
 
 
-def sum_and_difference(public: PublicFacts, found: dict[ColumnSet, IntArray]) -> tuple[int, int]:
+def sum_and_difference(public: PublicFacts, counted: Mapping[ColumnSet, IntArray]) -> tuple[int, int]:
     """Return A and B of the private counts: floors of exact fractions."""
-    singles = mean_misplaced_records(public, public.singles, found)
-    pairs = mean_misplaced_records(public, public.pairs, found) if public.pairs else singles
+    singles = misplaced(public, public.singles, counted)
+    pairs = misplaced(public, public.pairs, counted) if public.pairs else singles
     return math.floor(GRAIN * (singles + pairs)), math.floor(GRAIN * (singles - pairs))
 
 
-def mean_misplaced_records(
-    public: PublicFacts, sets: Sequence[ColumnSet], found: dict[ColumnSet, IntArray]
-) -> Fraction:
-    """Return the mean number of records in the wrong place over some tables, as an exact fraction."""
-    each = (misplaced_tvd(MarginalPair(names, public.counts[names], found[names])) for names in sets)
-    return sum(each, Fraction(0)) / len(sets)
+def misplaced(public: PublicFacts, sets: Sequence[ColumnSet], counted: Mapping[ColumnSet, IntArray]) -> Fraction:
+    """Return n times tvd_k_q16: the mean number of records in a wrong cell over marginals, as an exact fraction."""
+    return mean_misplaced_records(MarginalPair(names, public.counts(names), counted[names]) for names in sets)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.bundle.quality_statement import NoisyMetric
+from sfumato.formatting import percent
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.ledger import Account, Entry, Ledger
@@ -110,6 +111,6 @@ def statement_text(measures: tuple[NoisyMetric, ...], level: float, stamp: str |
     stamped = (f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise.",) if stamp else ()
     meaning = (
         "Measured on the confidential table with noise, which is paid for. All intervals hold together with "
-        f"probability {100 * level:g} %; 0 is the best distance."
+        f"probability {percent(level, 6)}; 0 is the best distance."
     )
     return (*stamped, *(each.sentence for each in measures), meaning)

@@ -16,11 +16,12 @@ from sfumato.bundle.read import open_bundle
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
 from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
-from sfumato.evaluate.quality.answers import GRAIN, BoundedScores
-from sfumato.evaluate.quality.intervals import LEVEL
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
-from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count, released_arrays
+from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count
 from sfumato.evaluate.quality.result import Quality
+from sfumato.metrics.bounded_scores import GRAIN, BoundedScores
+from sfumato.metrics.noisy_ratio import LEVEL
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
@@ -117,7 +118,7 @@ def _fitted_model(subject: EvaluationInput, public: PublicFacts) -> BoundedScore
     if public.target is None:
         return None
     report_progress("learning from the released rows")
-    values = released_arrays(subject.rows, subject.schema, public.names)
+    values = read_rows_view(subject.rows, subject.schema, public.names).by_name()
     return BoundedScores.learnt(subject.schema, public.names, public.target.name, values)
 
 
@@ -131,7 +132,7 @@ def quality(
     seed: int | None = None,
     correlations: Sequence[str] = (),
 ) -> Quality:
-    """Return noisy tvd_1, tvd_2 and prediction of a release of rows; checked, recorded, then drawn.
+    """Return noisy tvd_1_q16, tvd_2_q16 and the skill of a prediction; checked, recorded, then drawn.
 
     ``released`` is a release or the folder of its bundle, ``table`` the private table, read with the same schema, or
     what :func:`sfumato.read` takes. ``target`` names the column that is predicted; otherwise it is that of the schema's

@@ -1,4 +1,4 @@
-"""How often intervals held the truth where we could look: measured by benchmarks/uncertainty.py."""
+"""Measured coverage of the intervals on tables whose true numbers are known (benchmarks/uncertainty.py)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sfumato.evaluate.uncertainty.result import Estimate
 from sfumato.evaluate.uncertainty.weakened import NO_RELATION_VISIBLE
+from sfumato.formatting import percent_fixed
 
 LEVEL_MEASURED = 0.95
 COVERAGE = {"correlation": 0.89, "coefficient": 0.91}
@@ -21,7 +22,7 @@ RESTORED = (
     "about half is left, of weaker ones less"
 )
 NONE_SEEN = "the noise of this release hides every relation: any correlation may lie behind what is seen"
-COVERAGE_NOTE = "on tables where we could look, 95 % intervals of a {kind} held the true number in {share:.0%} of cases"
+COVERAGE_NOTE = "on tables where we could look, 95 % intervals of a {kind} held the true number in {share} of cases"
 OF_YOUR_OWN = (
     "how often intervals of your own statistic hold is not known; where it rests on a relation between columns they "
     "are too narrow"
@@ -37,7 +38,7 @@ def notes_of(estimates: Iterable[Estimate], smallest: float | None) -> list[str]
     """Return what must be said of intervals that cannot see everything."""
     kinds = dict.fromkeys(each.kind for each in estimates)
     measured = dict.fromkeys((each.kind, each.coverage) for each in estimates if each.coverage is not None)
-    held = [COVERAGE_NOTE.format(kind=kind, share=share) for kind, share in measured]
+    held = [COVERAGE_NOTE.format(kind=kind, share=percent_fixed(share, 0)) for kind, share in measured]
     unseen = [kind for kind in kinds if kind in UNDERCOVERED and (kind != "correlation" or smallest is None)]
     weak = [WEAKENED.format(kinds=", ".join(unseen))] if unseen else []
     if "correlation" in kinds and smallest is not None:

@@ -6,7 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.reprs import ReprMixin, format_significant, html_table
+from sfumato.formatting import format_significant, percent_fixed
+from sfumato.reprs import ReprMixin, html_table
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Uncertainty(ReprMixin):
     notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
-        headers = ("number", "released", "expected error", f"{self.level:.0%} interval")
+        headers = ("number", "released", "expected error", f"{percent_fixed(self.level, 0)} interval")
         return html_table(repr(self), headers, self._lines())
 
     def _line(self) -> str:

@@ -1,8 +1,8 @@
-"""What a release takes from a relation, put back into the interval of a correlation.
+"""Widen the interval of a correlation by what a release takes from a relation.
 
 Reruns start from rows in which a relation is weakened already, so they cannot see what was lost. The forecast knows it
 from public facts: of a correlation c about c / (1 + (s / c)^2) is left, where s is the smallest relation that is seen
-(:mod:`sfumato.evaluate.forecast.theory`). So the end of an interval that lies further from 0 is moved to the
+(:mod:`sfumato.metrics.expected_errors`). So the end of an interval that lies further from 0 is moved to the
 correlation of
 which that would be left; the nearer end stays, and an interval that holds 0 is moved at both ends. Where no relation is
 seen at all (s = 1) any correlation may lie behind, and the interval says so.

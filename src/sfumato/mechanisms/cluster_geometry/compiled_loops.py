@@ -13,15 +13,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.jit import jit
+from sfumato.mechanisms.lattice_stages import LENGTH, STEPS, UNIT, quantise_vector
 
-STEPS = 32_766
-"""Lattice steps in half of the box: even, so that half of ``UNIT`` is whole, and within 16 bits."""
 MISSING = -32_768
 """Marks a record with a value that is not a number."""
-UNIT = STEPS * STEPS
-"""Lattice units in the largest product of two values; a 64-bit sum holds 2^33 of them."""
-LENGTH = 1 << 24
-"""Lattice units in the length of a vector that is summed by itself, and in one count."""
 
 
 @jit
@@ -62,26 +57,6 @@ def _nearest(scaled: Any, centres: Any) -> tuple[int, float]:
 
 
 @jit
-def _quantise(vector: Any, longest: float, steps: int, whole: Any) -> bool:
-    """Shrink a vector to ``longest`` and write it in units of longest / steps, towards 0.
-
-    The length is checked in integers: a vector that came out longer than ``steps``, or holds what is not a number,
-    contributes nothing.
-    """
-    square = 0.0
-    for j in range(vector.shape[0]):
-        square += vector[j] * vector[j]
-    if not square < np.inf:
-        return False
-    scale = steps / max(longest, math.sqrt(square))
-    length = 0
-    for j in range(vector.shape[0]):
-        whole[j] = np.int64(vector[j] * scale)
-        length += whole[j] * whole[j]
-    return length <= steps * steps
-
-
-@jit
 def sum_scales(rows: Any, sums: Any) -> None:
     """Add up (1, z, z^2 - 1/2) of every row, in lattice units."""
     columns = rows.shape[1]
@@ -103,7 +78,7 @@ def sum_products(rows: Any, mean: Any, factor: Any, longest: float, sums: Any) -
     for i in range(rows.shape[0]):
         if not _standardised(rows[i], mean, factor, scaled):
             continue
-        if not _quantise(scaled, longest, STEPS, whole):
+        if not quantise_vector(scaled, longest, STEPS, whole):
             continue
         place = 0
         for j in range(columns):
@@ -141,7 +116,7 @@ def sum_steps(rows: Any, mean: Any, factor: Any, centres: Any, longest: float, c
         counts[k] += 1
         for j in range(columns):
             scaled[j] -= centres[k, j]
-        if _quantise(scaled, longest, LENGTH, whole):
+        if quantise_vector(scaled, longest, LENGTH, whole):
             for j in range(columns):
                 sums[k, j] += whole[j]
 

@@ -14,8 +14,8 @@ against .76 with a mean error of the correlations of .03 against .10; at epsilon
 
 Coarseness, the smallest side and the ellipsoids were chosen on the tables that these numbers come from: they flatter.
 
-Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.compiled_loops`). In lattice units, L2, one record moves
+Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_stages`, and so is their joint theorem; the vectors
+are made in :mod:`.compiled_loops`. In lattice units, L2, one record moves
 
 - scales (unit STEPS^2): add-remove sqrt(1 + 5d/4), since a^2 + (a^2 - 1/2)^2 = a^4 + 1/4; replace sqrt(4d), since the
   count stays and (a - b)^2 (1 + (a + b)^2) <= 4;
@@ -23,10 +23,6 @@ record and from public or already released numbers (:mod:`.compiled_loops`). In 
   2 (x'y)^2;
 - counts (plane, sizes, radii; each record counts 2^24): 1; replace sqrt(2);
 - steps (unit 2^24): 1; replace 2, for two records of one cluster.
-
-All sigmas exceed 2^16 units, so that the theorem on several vectors of
-:mod:`sfumato.privacy.accounting.lattice_gaussian` covers all stages at once: Gaussian DP, mu^2 adds up over the
-stages, converted to (epsilon, delta) once. QED
 
 Columns of levels, with a share s of epsilon for all m of them: the geometry is (epsilon (1 - s), delta)-DP. Given it,
 each record lies in one cluster, that of the nearest released centre, and in one cell of each table of cluster by level;
@@ -42,14 +38,13 @@ from functools import cached_property
 
 from sfumato.core.limits import BYTES_PER_VALUE, MOST_CLUSTERS
 from sfumato.core.parameters import delta_problems, number_problems, shared_epsilon_problems
-from sfumato.core.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.core.plan import Plan, Stage, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
-from sfumato.mechanisms.cluster_geometry.compiled_loops import LENGTH, UNIT
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS
+from sfumato.mechanisms.lattice_stages import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
 from sfumato.mechanisms.noisy_grid import LARGEST_DIMENSION, GridPlan, affordable_cells
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_mu
-from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
 from sfumato.privacy.accounting.sensitivity import (
     ceil_sqrt,
     histogram_l1,
@@ -58,7 +53,7 @@ from sfumato.privacy.accounting.sensitivity import (
     nonobtuse_sum_l2_squared,
     vector_sum_sensitivity,
 )
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.noise import laplace_scale
 from sfumato.sampling.public_box import Adjacency, BoundedAxis, box_problems
 from sfumato.schema import Schema
@@ -126,7 +121,7 @@ class GeometryPlan:
     @property
     def kind(self) -> str:
         """The kind of event that the parts make."""
-        return "discrete-laplace" if self.by_grid else "lattice-gaussian"
+        return "discrete-laplace" if self.by_grid else KIND
 
     @cached_property
     def grid(self) -> GridPlan:
@@ -198,14 +193,7 @@ class GeometryPlan:
         """What the event records, stage by stage: coordinates, sensitivity in lattice units, scale of the noise."""
         if self.by_grid:
             return (self.grid.part,)
-        stages = list(self.shares)
-        kinds = [stage.split()[0] for stage in stages]
-        units, cells = [self._units[kind] for kind in kinds], [self._cells[kind] for kind in kinds]
-        sigmas = composed_sigmas(units, list(self.shares.values()), sum(cells), self.epsilon, self.delta)
-        return tuple(
-            EventPart(stage=stage, cells=cell, sensitivity=unit, scale=sigma)
-            for stage, cell, unit, sigma in zip(stages, cells, units, sigmas, strict=True)
-        )
+        return lattice_parts(self.shares, self._units, self._cells, self.epsilon, self.delta)
 
 
 @dataclass(frozen=True)
@@ -254,9 +242,8 @@ class PlannedClusterGeometry:
         events = [
             Event(
                 kind=self.geometry.kind,
-                epsilon=fraction_to_text(to_fraction(self.geometry.epsilon)),
-                delta=fraction_to_text(to_fraction(self.geometry.delta)),
                 parts=self.geometry.parts,
+                **exact_cost(self.geometry.epsilon, self.geometry.delta),
                 **facts,
             )
         ]
@@ -264,8 +251,8 @@ class PlannedClusterGeometry:
             events.append(
                 Event(
                     kind="discrete-laplace",
-                    epsilon=fraction_to_text(self.level_epsilon),
                     parts=self.level_parts,
+                    **exact_cost(self.level_epsilon),
                     **facts,
                 )
             )
@@ -278,34 +265,21 @@ class PlannedClusterGeometry:
         return BYTES_PER_VALUE * values + BYTES_PER_DISTANCE * points * self.geometry.clusters * len(self.ordered)
 
     def _geometry_stages(self) -> tuple[Stage, ...]:
-        whole, grid = self.epsilon, self.geometry.by_grid
         cost = to_fraction(self.geometry.epsilon)
-        shares = {} if grid else self.geometry.shares
+        if self.geometry.by_grid:
+            (part,) = self.geometry.parts
+            return (Stage.of(part, "discrete laplace", cost, _rounded(cost / self.epsilon)),)
+        shares = {stage: to_fraction(str(share)) for stage, share in self.geometry.shares.items()}
         return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete laplace" if grid else "discrete gaussian, on a lattice",
-                scale=part.scale if grid else part.scale / part.sensitivity,
-                epsilon=fraction_to_text(cost) if grid else "joint",
-                share=fraction_to_text(
-                    (cost / whole * to_fraction(str(shares.get(part.stage, 1)))).limit_denominator(10**6)
-                ),
-            )
-            for part in self.geometry.parts
+            lattice_stage(part, _rounded(cost / self.epsilon * shares[part.stage])) for part in self.geometry.parts
         )
 
     def _level_stages(self) -> tuple[Stage, ...]:
         each = self.level_epsilon / len(self.levels) if self.levels else Fraction(0)
-        share = fraction_to_text((each / self.epsilon).limit_denominator(10**6))
-        return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete laplace",
-                scale=part.scale,
-                epsilon=fraction_to_text(each),
-                share=share,
-            )
-            for part in self.level_parts
-        )
+        share = _rounded(each / self.epsilon)
+        return tuple(Stage.of(part, "discrete laplace", each, share) for part in self.level_parts)
+
+
+def _rounded(share: Fraction) -> Fraction:
+    """Return a share with a denominator that a reader can take in."""
+    return share.limit_denominator(10**6)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import project_counts
 from sfumato.constraints.draw_rows import sample_values
 from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
@@ -25,10 +26,10 @@ from sfumato.mechanisms.cluster_geometry import principal_plane as plane_stage
 from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, StandardisedSpace
 from sfumato.mechanisms.cluster_geometry.plan import GRID_ROWS, GeometryPlan, PlannedClusterGeometry
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS, PRODUCT_NORM, STEP_NORM, PrincipalPlane
+from sfumato.mechanisms.lattice_stages import LENGTH, UNIT, noisy_sums, part_of_stage
 from sfumato.mechanisms.noisy_grid import NoisyGrid
-from sfumato.mechanisms.tree_model import draw_conditional, project_counts
-from sfumato.privacy.accounting.event import EventPart
-from sfumato.privacy.noise import add_gaussian, add_laplace_scale
+from sfumato.mechanisms.tree_model import draw_conditional
+from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import FloatArray, Rows, column_matrix, stream_matrices, values_of_rows
 from sfumato.sampling.values import Values, draw_values, rows_table
@@ -197,12 +198,9 @@ class _PrincipalPlaneRun:
     rows: QuantisedRows
     randomness: Randomness
 
-    def _part(self, stage: str) -> EventPart:
-        return next(part for part in self.plan.parts if part.stage == stage)
-
     def _noisy(self, stage: str, sums: NDArray[np.int64], unit: int) -> FloatArray:
         """Add the stage's noise to true sums and return them as real numbers."""
-        return add_gaussian(sums, self._part(stage).scale, self.randomness) / unit
+        return noisy_sums(self.plan.parts, stage, sums, self.randomness)[0] / unit
 
     def run(self) -> PrivateGeometry:
         """Go through the stages."""
@@ -220,30 +218,30 @@ class _PrincipalPlaneRun:
     def _space(self) -> tuple[StandardisedSpace, float]:
         axes = self.plan.axes
         (sums,) = self.rows.sums(compiled_loops.sum_scales, (), (1 + 2 * len(axes),))
-        return plane_stage.noisy_space(axes, self._noisy("scales", sums, compiled_loops.UNIT))
+        return plane_stage.noisy_space(axes, self._noisy("scales", sums, UNIT))
 
     def _moments(self, space: StandardisedSpace, total: float) -> FloatArray:
         columns = len(space.axes)
         longest = PRODUCT_NORM * np.sqrt(columns)
         facts = (space.mean, space.factor, longest)
         (sums,) = self.rows.sums(compiled_loops.sum_products, facts, (columns * (columns + 1) // 2,))
-        noisy = self._noisy("products", sums, compiled_loops.UNIT) * longest**2
+        noisy = self._noisy("products", sums, UNIT) * longest**2
         return plane_stage.full_matrix(noisy / total, columns)
 
     def _table(self, space: StandardisedSpace, plane: PrincipalPlane) -> FloatArray:
         side = self.plan.plane_side
         facts = (space.mean, space.factor, *plane.facts(side))
         (counts,) = self.rows.sums(compiled_loops.count_plane, facts, (side, side))
-        noisy = self._noisy("plane", counts * compiled_loops.LENGTH, compiled_loops.LENGTH)
+        noisy = self._noisy("plane", counts * LENGTH, LENGTH)
         return project_counts(noisy, max(float(noisy.sum()), 1.0))
 
     def _stepped(self, space: StandardisedSpace, centres: FloatArray, step: int) -> FloatArray:
         longest = STEP_NORM * np.sqrt(centres.shape[1])
         facts = (space.mean, space.factor, centres, longest)
         counts, sums = self.rows.sums(compiled_loops.sum_steps, facts, (len(centres),), centres.shape)
-        sizes = self._noisy(f"sizes {step}", counts * compiled_loops.LENGTH, compiled_loops.LENGTH)
-        steps = self._noisy(f"steps {step}", sums, compiled_loops.LENGTH) * longest
-        deviation = self._part(f"sizes {step}").scale / compiled_loops.LENGTH
+        sizes = self._noisy(f"sizes {step}", counts * LENGTH, LENGTH)
+        steps = self._noisy(f"steps {step}", sums, LENGTH) * longest
+        deviation = part_of_stage(self.plan.parts, f"sizes {step}").scale / LENGTH
         return plane_stage.lloyd_step(centres, sizes, steps, deviation)
 
     def _radii(
@@ -259,7 +257,7 @@ class _PrincipalPlaneRun:
         width = plane_stage.radial_width(within, float(np.trace(moments)))
         facts = (space.mean, space.factor, centres, 1 / width)
         (counts,) = self.rows.sums(compiled_loops.count_radii, facts, (len(centres), BINS))
-        noisy = self._noisy("radii", counts * compiled_loops.LENGTH, compiled_loops.LENGTH)
+        noisy = self._noisy("radii", counts * LENGTH, LENGTH)
         histogram = project_counts(noisy, max(float(noisy.sum()), 1.0))
         edges = np.tile((width * np.arange(BINS + 1)).astype(np.float64), (len(centres), 1))
         return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), self.plan.parts)

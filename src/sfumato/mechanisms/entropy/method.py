@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from sfumato.argument_errors import checked_parameters
 from sfumato.core.method import ColumnSet, Makes, Output
 from sfumato.core.parameters import check_parameters, pure_delta_problems
-from sfumato.core.plan import Plan, Stage, event_facts
+from sfumato.core.plan import Plan, Stage, event_facts, exact_cost
 from sfumato.entropy.sensitivity import sensitivity
 from sfumato.entropy.values import check_order, renyi
 from sfumato.errors import PlanError
 from sfumato.mechanisms.noisy_marginals import NoisyMarginals, parse_column_sets
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.noise import add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -112,19 +112,12 @@ class EntropyRelease:
         part = EventPart(stage=stage, cells=1, sensitivity=UNITS + SLACK, scale=scale)
         event = Event(
             kind="discrete-laplace",
-            epsilon=fraction_to_text(to_fraction(self.epsilon)),
             parts=(part,),
             note=f"lattice step {bound / UNITS!r} bits",
+            **exact_cost(self.epsilon),
             **event_facts(self.name, schema, randomness),
         )
-        shown = Stage(
-            name=stage,
-            cells=1,
-            noise="discrete laplace",
-            scale=scale * bound / UNITS,
-            epsilon=fraction_to_text(to_fraction(self.epsilon)),
-            share="1",
-        )
+        shown = Stage.of(part, "discrete laplace", to_fraction(self.epsilon), "1", scale * bound / UNITS)
         return counted.model_copy(update={"events": (event,), "stages": (shown,), "cells": 1})
 
     def bound(self, schema: Schema) -> float:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import FloatArray, project_counts
 from sfumato.errors import PlanError
 from sfumato.sampling.fine_cells import cell_widths
 from sfumato.schema.column import Column
@@ -292,20 +292,8 @@ def level_shares(noisy: FloatArray, sigma: float) -> FloatArray:
     if total <= 0:
         return equal
     kept = kept_signal(float(((noisy - total / count) ** 2).sum()), (count - 1) * sigma**2)
-    projected = nearest_nonnegative(noisy, total)
+    projected = project_counts(noisy, total)
     return kept * projected / projected.sum() + (1 - kept) * equal
-
-
-def nearest_nonnegative(values: FloatArray, total: float) -> FloatArray:
-    """Return the numbers of at least 0 with the given sum that lie nearest: all lowered alike, negative ones cut.
-
-    >>> nearest_nonnegative(np.array([5.0, 1.0, -2.0]), 4.0).tolist()
-    [4.0, 0.0, 0.0]
-    """
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    kept = np.flatnonzero(falling > excess)[-1]
-    return np.maximum(values - excess[kept], 0.0)
 
 
 Groups = NDArray[np.int32]

@@ -11,19 +11,19 @@ from math import comb, prod
 from typing import Any
 
 from sfumato.constraints.contradictions import refuse_contradictions
-from sfumato.core.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.core.plan import Plan, Stage, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, in_batches
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema, squared_sensitivity
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
+from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
-from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
 from sfumato.privacy.accounting.sensitivity import changed_cells
 from sfumato.privacy.accounting.zcdp import exponential_mechanism_epsilon
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, fraction_to_text
 from sfumato.schema import Schema
 from sfumato.schema.column_selection import select_columns
 from sfumato.table.scan_plan import DataRequest
@@ -306,10 +306,9 @@ class GraphicalPlan:
         )
         return Event(
             kind="gaussian-and-choices",
-            epsilon=fraction_to_text(to_fraction(self.epsilon)),
-            delta=fraction_to_text(to_fraction(self.delta)),
             parts=parts,
             note=f"rho = {float(self.budget().rho):.6g}",
+            **exact_cost(self.epsilon, self.delta),
             **event_facts(self.method, self.schema, randomness),
         )
 

@@ -45,7 +45,7 @@ def check_workload(workload: Any) -> Any:
 
 
 def _pairs(workload: Any) -> list[tuple[Any, Any]]:
-    """Return every set with its weight, 1 unless said, whatever they are."""
+    """Return every set with its weight, 1 by default, whatever they are."""
     if isinstance(workload, Mapping):
         return list(cast(Mapping[Any, Any], workload).items())
     if not isinstance(workload, Iterable):

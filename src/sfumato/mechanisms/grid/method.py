@@ -22,10 +22,10 @@ from sfumato.core.parameters import (
     number_problems,
     pure_delta_problems,
 )
-from sfumato.core.plan import Plan, Stage, check_row_count, event_facts, refuse_memory
+from sfumato.core.plan import Plan, Stage, check_row_count, event_facts, exact_cost, refuse_memory
 from sfumato.mechanisms.noisy_grid import GridPlan
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import (
     axis_of,
@@ -101,16 +101,12 @@ class Grid:
         check_row_count(rows)
         grid = self.grid(schema, rows)
         refuse_contradictions(schema, tuple(self.columns))
-        cost = fraction_to_text(to_fraction(self.epsilon))
         count = rows if rows is not None else schema.rows
         memory = BYTES_PER_CELL * (grid.cells + (count or 0) * len(self.columns))
         refuse_memory(memory, "the grid and its rows", "ask for fewer rows")
-        event = Event(
-            kind="discrete-laplace", epsilon=cost, parts=(grid.part,), **event_facts(self.name, schema, randomness)
-        )
-        stage = Stage(
-            name="grid", cells=grid.cells, noise="discrete laplace", scale=grid.part.scale, epsilon=cost, share="1"
-        )
+        cost, facts = exact_cost(self.epsilon), event_facts(self.name, schema, randomness)
+        event = Event(kind="discrete-laplace", parts=(grid.part,), **cost, **facts)
+        stage = Stage.of(grid.part, "discrete laplace", cost["epsilon"], "1")
         notes = assumed_row_count(schema, self.expected_rows, rows)[1]
         return Plan.for_(self.name, schema, (stage,), (event,), memory, rows=count, notes=notes)
 

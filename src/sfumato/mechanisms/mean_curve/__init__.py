@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.mean_curve.expected_error import error_split as error_split
     from sfumato.mechanisms.mean_curve.expected_error import interpolate_curve as interpolate_curve
     from sfumato.mechanisms.mean_curve.method import MeanCurve as MeanCurve
-    from sfumato.mechanisms.mean_curve.ridge_mean import ridge_mean as ridge_mean
-    from sfumato.mechanisms.mean_curve.ridge_mean import ridge_mean_sensitivity as ridge_mean_sensitivity
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -31,7 +29,5 @@ __getattr__, __dir__ = lazy_names(
         "error_split": "sfumato.mechanisms.mean_curve.expected_error",
         "even_positions": "sfumato.mechanisms.mean_curve.curve_kernels",
         "discretisation_error": "sfumato.mechanisms.mean_curve.expected_error",
-        "ridge_mean": "sfumato.mechanisms.mean_curve.ridge_mean",
-        "ridge_mean_sensitivity": "sfumato.mechanisms.mean_curve.ridge_mean",
     },
 )

@@ -30,7 +30,7 @@ from sfumato.argument_errors import checked_parameters
 from sfumato.arrays import FloatArray
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, delta_or_default, word_problems
-from sfumato.core.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.core.plan import Plan, Stage, event_facts, exact_cost, refuse_memory
 from sfumato.errors import TableError
 from sfumato.mechanisms.mean_curve.checks import (
     default_problems,
@@ -57,7 +57,7 @@ from sfumato.mechanisms.mean_curve.integer_sums import LARGEST_GRID, CurveLattic
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
 from sfumato.privacy.accounting.sensitivity import curve_sum_sensitivity, vector_sum_sensitivity
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -195,19 +195,9 @@ class MeanCurve:
         memory = 8 * size * (4 * size + 3 * BATCH_ROWS)
         refuse_memory(memory, f"{size:,} grid points", "use fewer grid points")
         part = self._part(schema, size)
-        cost: Any = {
-            "epsilon": fraction_to_text(to_fraction(self.epsilon)),
-            "delta": fraction_to_text(to_fraction(self.spent_delta)),
-        }
+        cost = exact_cost(self.epsilon, self.spent_delta)
         shown = part.scale * self.lattice(size).step / (self._divisor(schema) or 1)
-        stage = Stage(
-            name=part.stage,
-            cells=part.cells,
-            noise="discrete gaussian, on a lattice",
-            scale=shown,
-            epsilon=cost["epsilon"],
-            share="1",
-        )
+        stage = Stage.of(part, "discrete gaussian, on a lattice", cost["epsilon"], "1", shown)
         event = Event(kind=KIND, parts=(part,), **event_facts(self.name, schema, randomness), **cost)
         return Plan.for_(self.name, schema, (stage,), (event,), memory)
 

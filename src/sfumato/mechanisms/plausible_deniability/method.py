@@ -42,6 +42,7 @@ from sfumato.core.plan import (
     Stage,
     check_row_count,
     event_facts,
+    exact_cost,
     refuse_memory,
     table_memory,
 )
@@ -263,20 +264,12 @@ class PlausibleDeniability:
         words = f"k={test.k} t={test.t} gamma={test.gamma!r} epsilon0={test.epsilon0!r}; each of {rows} rows"
         event = Event(
             kind=self.name,
-            epsilon=fraction_to_text(budget.epsilon),
-            delta=fraction_to_text(budget.delta),
             parts=(part,),
             note=f"{words} ({test.epsilon!r}, {test.delta!r})",
+            **exact_cost(budget.epsilon, budget.delta),
             **event_facts(self.name, schema, randomness),
         )
-        stage = Stage(
-            name=RECORDS,
-            cells=rows,
-            noise=f"privacy test, k = {test.k}",
-            scale=1 / test.epsilon0,
-            epsilon=fraction_to_text(budget.epsilon),
-            share=_part_of(budget.epsilon, budget),
-        )
+        stage = Stage.of(part, f"privacy test, k = {test.k}", budget.epsilon, _part_of(budget.epsilon, budget))
         return (stage,), (event,)
 
     def _remedy(self) -> str:

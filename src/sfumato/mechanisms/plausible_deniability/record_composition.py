@@ -26,7 +26,7 @@ from sfumato.mechanisms.plausible_deniability.privacy_test import (
     PrivacyTest,
     parameter_problems,
 )
-from sfumato.privacy.accounting.event_kinds import repeated
+from sfumato.privacy.accounting.privacy_loss import repeated
 from sfumato.privacy.exact import Number, round_down, round_up, to_fraction, to_positive_fraction
 
 DELTA_SHARES = (0.5, 0.2, 0.1, 0.03, 0.01)

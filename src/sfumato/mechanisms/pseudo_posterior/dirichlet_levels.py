@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray
-from sfumato.mechanisms.tree_model import draw_conditional, project_counts
+from sfumato.arrays import FloatArray, project_counts
+from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.accounting.gaussian_calibration import certified_discrete_parts
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1

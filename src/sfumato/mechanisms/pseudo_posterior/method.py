@@ -26,7 +26,7 @@ from sfumato.errors import PlanError
 from sfumato.mechanisms.pseudo_posterior.column_models import (
     CODES,
     REGRESSIONS,
-    column_models,
+    column_model,
     complete_numbers,
     names_of,
     naming_problems,
@@ -34,7 +34,6 @@ from sfumato.mechanisms.pseudo_posterior.column_models import (
     public_edges,
     refuse_columns,
 )
-from sfumato.mechanisms.pseudo_posterior.families import SampledModel
 from sfumato.mechanisms.pseudo_posterior.plan import WAYS, PrivateTarget
 from sfumato.mechanisms.pseudo_posterior.run import TargetRun
 from sfumato.privacy.exact import Number, shorten_for_message, to_fraction
@@ -70,7 +69,7 @@ class PseudoPosterior:
 
     target: str
     predictors: Sequence[str]
-    family: str | SampledModel
+    family: str
     epsilon: Number
     delta: Number | None = None
     way: str = "auto"
@@ -98,12 +97,7 @@ class PseudoPosterior:
     def _problems(self) -> list[str]:
         unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
         problems = [] if unnamed else naming_problems(names_of(self.target), predictors_of(self.predictors))
-        if isinstance(self.family, SampledModel):
-            problems.append(
-                f"family: the model {self.family.name!r} is sampled by chains, which have no guarantee; give it to "
-                "PseudoPosterior.as_published, an exposure"
-            )
-        elif self.family not in FAMILIES:
+        if self.family not in FAMILIES:
             known = ", ".join(FAMILIES)
             problems.append(
                 f"family {shorten_for_message(self.family)} has no form with a guarantee; use one of {known}"
@@ -118,7 +112,7 @@ class PseudoPosterior:
     def private_target(self, schema: Schema, rows: int | None = None) -> PrivateTarget:
         """Return what is drawn on a schema; ``rows`` are those to make, where they are stated."""
         refuse_columns(self.name, schema, (self.target, *self.predictors))
-        (model,) = column_models(schema, (self.target,), self.predictors, self.family, private=True)
+        model = column_model(schema, self.target, self.predictors, self.family)
         return PrivateTarget(
             method=self.name,
             schema=schema,

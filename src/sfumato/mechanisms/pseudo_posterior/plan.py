@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sfumato.constraints.contradictions import refuse_contradictions
 from sfumato.constraints.draw_rows import unchanged_columns_note
-from sfumato.core.plan import Plan, PlanFacts, Stage, event_facts, protected_unit, refuse_memory
+from sfumato.core.plan import Plan, PlanFacts, Stage, event_facts, exact_cost, protected_unit, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.noisy_marginals import NoisyMarginals
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior
@@ -23,7 +23,7 @@ from sfumato.mechanisms.tree_model import tree_marginals
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.guarantee import ONE_VALUE
 from sfumato.privacy.canonical_json import sha256_hex
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction, to_positive_fraction
+from sfumato.privacy.exact import Number, to_fraction, to_positive_fraction
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Schema
 
@@ -266,13 +266,10 @@ class PrivateTarget:
     def _target(self, rows: int | None, randomness: str) -> tuple[tuple[Stage, ...], tuple[Event, ...]]:
         facts: dict[str, Any] = {**event_facts(self.method, self.schema, randomness), "unit": self.unit}
         epsilon, name = self.budgets[1], f"{self.model.column.name} given its predictors"
-        said = "; ".join((*unchanged_columns_note(self.kept_names), *self._assumptions()))
         if self.chosen(rows) == "clipped":
             posterior = self.clipped()
             part = EventPart(stage=name, cells=self.copies, scale=float(1 / posterior.strength))
-            event = Event(
-                kind="clipped-posterior", epsilon=fraction_to_text(epsilon), parts=(part,), note=said, **facts
-            )
+            kind, delta = "clipped-posterior", Fraction(0)
             words, shown = f"clipped posterior, W = {posterior.width:.3g}", part.scale
         else:
             noisy = self.statistics()
@@ -280,23 +277,15 @@ class PrivateTarget:
             _refuse_scale(part.scale)
             gaussian = "discrete-gaussian" if self.holds_levels else "lattice-gaussian"
             kind = gaussian if delta else "discrete-laplace"
-            event = Event(
-                kind=kind,
-                epsilon=fraction_to_text(epsilon),
-                delta=fraction_to_text(delta),
-                parts=(part,),
-                note=said,
-                **facts,
-            )
             words, shown = self._noise_words(part)
-        stage = Stage(
-            name=name,
-            cells=part.cells,
-            noise=words,
-            scale=shown,
-            epsilon=fraction_to_text(epsilon),
-            share=fraction_to_text(1 - PREDICTOR_SHARE) if self.budgets[0] else "1",
+        event = Event(
+            kind=kind,
+            parts=(part,),
+            note="; ".join((*unchanged_columns_note(self.kept_names), *self._assumptions())),
+            **exact_cost(epsilon, delta),
+            **facts,
         )
+        stage = Stage.of(part, words, epsilon, 1 - PREDICTOR_SHARE if self.budgets[0] else "1", shown)
         return (stage,), (event,)
 
 

@@ -13,40 +13,21 @@ from typing import Any
 import numpy as np
 
 from sfumato.jit import jit
-
-STEPS = 32_766
-"""Lattice steps in the largest length of a vector, and in the largest residual."""
-UNIT = STEPS * STEPS
-"""Lattice units in the largest product of two of them; a 64-bit sum holds 2^29 records of seventeen such units."""
-LENGTH = 1 << 24
-"""Lattice units in one count."""
+from sfumato.mechanisms.lattice_stages import STEPS, quantise_vector
 
 
 @jit
-def _quantise(vector: Any, longest: float, whole: Any) -> None:
-    """Shrink a vector to ``longest`` and write it in units of longest / STEPS, towards 0.
-
-    A vector that came out longer than STEPS, or holds what is not a number, is written as 0.
-    """
-    square = 0.0
-    for j in range(vector.shape[0]):
-        square += vector[j] * vector[j]
-    known = square < np.inf
-    scale = STEPS / max(longest, math.sqrt(square)) if known else 0.0
-    length = 0
-    for j in range(vector.shape[0]):
-        whole[j] = np.int64(vector[j] * scale) if known else 0
-        length += whole[j] * whole[j]
-    if length > UNIT:
-        for j in range(vector.shape[0]):
-            whole[j] = 0
+def _write_steps(vector: Any, longest: float, whole: Any) -> None:
+    """Write a vector as whole steps, shrunk to ``longest``; one that does not fit is written as 0."""
+    if not quantise_vector(vector, longest, STEPS, whole):
+        whole[:] = 0
 
 
 @jit
 def quantise_vectors(vectors: Any, longest: float, whole: Any) -> None:
     """Write each row as whole steps, shrunk to ``longest``."""
     for i in range(vectors.shape[0]):
-        _quantise(vectors[i], longest, whole[i])
+        _write_steps(vectors[i], longest, whole[i])
 
 
 @jit
@@ -87,7 +68,7 @@ def feature_steps(
         for k in range(rank):
             out[k] *= shrink
         out[rank] = longest / 2
-        _quantise(out, longest * math.sqrt(1.25), whole[i])
+        _write_steps(out, longest * math.sqrt(1.25), whole[i])
 
 
 @jit
@@ -104,7 +85,7 @@ def class_residual_steps(codes: Any, steps: Any, weights: Any, shares: Any, reac
             for k in range(weights.shape[0]):
                 fit += weights[k, c] * steps[i, k]
             gap[c] = (1.0 if codes[i] == c else 0.0) - fit
-        _quantise(gap, reach, whole[i])
+        _write_steps(gap, reach, whole[i])
 
 
 @jit

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfumato.arrays import IntArray
-from sfumato.mechanisms.tree_model import project_counts
-from sfumato.mechanisms.two_stage.compiled_loops import STEPS, quantise_vectors
+from sfumato.arrays import IntArray, project_counts
+from sfumato.mechanisms.lattice_stages import STEPS
+from sfumato.mechanisms.two_stage.compiled_loops import quantise_vectors
 from sfumato.sampling.public_box import BoundedAxis, FloatArray
 
 FARTHEST_SCORE = 2.5

@@ -1,7 +1,7 @@
 """Plan of a two-stage release: stages, sensitivities, shares of the budget, proof note.
 
-Proof note. Every stage adds discrete Gaussian noise to a sum of integer vectors, one for each record, made from that
-record and from public or already released numbers (:mod:`.compiled_loops`). In lattice units, L2, one record moves
+Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_stages`, and so is their joint theorem; the vectors
+are made in :mod:`.compiled_loops`. In lattice units, L2, one record moves
 
 - inputs: one count of 2^24 in each of d histograms: sqrt(d); replace sqrt(2d); target: the same with d = 1;
 - correlation (unit STEPS^2): the products of every two of d steps w with |w| <= STEPS. Their squares sum to
@@ -12,10 +12,6 @@ record and from public or already released numbers (:mod:`.compiled_loops`). In 
 - first, second (unit STEPS^2): features times a residual of at most STEPS steps: 1; replace 2. A target of levels has
   a vector r of residuals, one for each level, with |r| <= STEPS: the products w r' have length |w| |r|, so 1 and 2 too;
 - spread (unit STEPS^2): a squared residual, or |r|^2, in [0, 1]: 1, under both.
-
-All sigmas exceed 2^16 units, so that the theorem on several vectors of
-:mod:`sfumato.privacy.accounting.lattice_gaussian` covers all stages at once: Gaussian DP, mu^2 adds up over the
-stages, converted to (epsilon, delta) once. QED
 """
 
 from __future__ import annotations
@@ -28,20 +24,19 @@ from functools import cached_property
 from sfumato.constraints.contradictions import refuse_contradictions
 from sfumato.core.limits import BYTES_PER_VALUE
 from sfumato.core.parameters import delta_problems, shared_epsilon_problems
-from sfumato.core.plan import Plan, Stage, event_facts, refuse_memory
+from sfumato.core.plan import Plan, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
-from sfumato.mechanisms.two_stage.compiled_loops import LENGTH, UNIT
+from sfumato.mechanisms.lattice_stages import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
 from sfumato.mechanisms.two_stage.gaussian_copula import bins_for
 from sfumato.mechanisms.two_stage.noise_aware_ridge import MOST_CLASSES
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_mu
-from sfumato.privacy.accounting.lattice_gaussian import composed_sigmas
 from sfumato.privacy.accounting.sensitivity import (
     histogram_l2_squared,
     nonobtuse_sum_l2_squared,
     vector_sum_sensitivity,
 )
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, to_fraction
 from sfumato.sampling.public_box import Adjacency, BoundedAxis, FloatArray, box_problems
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -116,11 +111,6 @@ class TwoStagePlan:
             yield f"unknown adjacency {self.adjacency!r}"
         yield from shared_epsilon_problems(self.epsilon)
         yield from delta_problems(self.delta)
-
-    @property
-    def kind(self) -> str:
-        """The kind of event that the parts make."""
-        return "lattice-gaussian"
 
     @property
     def points(self) -> int:
@@ -201,14 +191,7 @@ class TwoStagePlan:
     @cached_property
     def parts(self) -> tuple[EventPart, ...]:
         """What the event records, stage by stage: coordinates, sensitivity in lattice units, scale of the noise."""
-        stages = list(self.shares)
-        units = [self._units[stage] for stage in stages]
-        cells = [self._cells[stage] for stage in stages]
-        sigmas = composed_sigmas(units, list(self.shares.values()), sum(cells), self.epsilon, self.delta)
-        return tuple(
-            EventPart(stage=stage, cells=cell, sensitivity=unit, scale=sigma)
-            for stage, cell, unit, sigma in zip(stages, cells, units, sigmas, strict=True)
-        )
+        return lattice_parts(self.shares, self._units, self._cells, self.epsilon, self.delta)
 
 
 @dataclass(frozen=True)
@@ -226,35 +209,18 @@ class PlannedTwoStage:
     def plan(self, rows: int | None, randomness: str) -> Plan:
         """Return cost and needs."""
         refuse_contradictions(self.schema, tuple(column.name for column in self.columns))
-        cost = {
-            "epsilon": fraction_to_text(to_fraction(self.stages.epsilon)),
-            "delta": fraction_to_text(to_fraction(self.stages.delta)),
-        }
         event = Event(
-            kind=self.stages.kind,
+            kind=KIND,
             parts=self.stages.parts,
-            epsilon=cost["epsilon"],
-            delta=cost["delta"],
+            **exact_cost(self.stages.epsilon, self.stages.delta),
             **event_facts(self.name, self.schema, randomness),
         )
-        stages = self._stages()
+        shares = self.stages.shares
+        stages = tuple(lattice_stage(part, f"{shares[part.stage]:.6f}") for part in self.stages.parts)
         count = rows if rows is not None else self.schema.rows
         memory = BYTES_PER_VALUE * ((count or 1) * len(self.columns) + SYNTHETIC_ROWS * self.stages.points)
         refuse_memory(memory, "the rows", "ask for fewer rows, or leave out columns of many levels")
         return Plan.for_(self.name, self.schema, stages, (event,), memory, rows=count, notes=self.notes)
-
-    def _stages(self) -> tuple[Stage, ...]:
-        return tuple(
-            Stage(
-                name=part.stage,
-                cells=part.cells,
-                noise="discrete gaussian, on a lattice",
-                epsilon="joint",
-                scale=part.scale / part.sensitivity,
-                share=f"{self.stages.shares[part.stage]:.6f}",
-            )
-            for part in self.stages.parts
-        )
 
 
 def _root(square: int, parts: int = 1) -> int:

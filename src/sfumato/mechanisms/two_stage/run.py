@@ -17,14 +17,13 @@ from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.plan import Plan
 from sfumato.errors import TableError
+from sfumato.mechanisms.lattice_stages import LENGTH, noisy_sums
 from sfumato.mechanisms.two_stage import gaussian_copula as inputs_stage
 from sfumato.mechanisms.two_stage import noise_aware_ridge as response_stage
-from sfumato.mechanisms.two_stage.compiled_loops import LENGTH
 from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals, PrivateInputs
 from sfumato.mechanisms.two_stage.noise_aware_ridge import CHUNK, CategoricalResponse, Features, NumericResponse
 from sfumato.mechanisms.two_stage.plan import SYNTHETIC_ROWS, PlannedTwoStage, TwoStagePlan
 from sfumato.privacy.accounting.event import EventPart
-from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.design_matrix import into_domain
 from sfumato.sampling.public_box import FloatArray, Rows, stream_matrices
@@ -94,15 +93,9 @@ class TwoStageRun:
     rows: Rows
     randomness: Randomness
 
-    def _part(self, stage: str) -> EventPart | None:
-        return next((part for part in self.plan.parts if part.stage == stage), None)
-
     def noisy(self, stage: str, sums: IntArray) -> tuple[FloatArray, float]:
         """Add the stage's noise to true sums; return them and the scale of the noise, in lattice units."""
-        part = self._part(stage)
-        if part is None:
-            raise TableError(f"the plan has no stage {stage!r}", next_step="run the stages of the plan")
-        return add_gaussian(sums, part.scale, self.randomness).astype(np.float64), part.scale
+        return noisy_sums(self.plan.parts, stage, sums, self.randomness)
 
     def _chunks(self) -> Iterator[FloatArray]:
         """Yield small batches of the rows without missing values."""
@@ -180,7 +173,7 @@ class TwoStageRun:
     ) -> tuple[FloatArray, IntArray]:
         """Go once through the rows for the Gram matrix, where the plan has one, and the first residuals."""
         features = start.features
-        if self._part("gram") is None:
+        if "gram" not in self.plan.shares:
             (moves,) = self._sum(lambda rows: (self._moves(rows, start, reach),), start.moves)
             return synthetic, moves
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.evaluate.utility.clusters import ari_from_confusion
+from sfumato.metrics.clusters import ari_from_confusion
 from sfumato.papers.errata import read_errata
 from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
 from sfumato.papers.kmeans_geometry.published.algorithm import Rounding, round_randomly

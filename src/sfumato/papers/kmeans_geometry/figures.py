@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluate.utility.clusters import aligned_ari, kmeans, standardise
+from sfumato.metrics.clusters import aligned_ari, kmeans, standardise
 from sfumato.papers.charts import Chart, Series
 from sfumato.papers.kmeans_geometry.published.algorithm import largest_distance
 from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures

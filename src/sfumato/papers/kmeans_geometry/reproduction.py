@@ -44,7 +44,7 @@ parts = PARTS.parts
 def reproduce(folder: Path | None = None, only: str | None = None, repeats: int | None = None) -> Reproduction:
     """Compute every part, or ``only`` one. The rows are simulated, so that no folder is needed.
 
-    ``repeats`` is the number of runs at each epsilon: 40 unless said, where the paper has 30. Time grows with it.
+    ``repeats`` is the number of runs at each epsilon: 40 by default, where the paper has 30. Time grows with it.
     """
     runs = require_repeats(repeats, RUNS)
     facts = (

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
-from sfumato.evaluate.utility.clusters import (
+from sfumato.metrics.clusters import (
     Start,
     aligned_ari,
     ari,
@@ -210,7 +210,7 @@ def private_transfer(rows: FloatArray, labels: NDArray[np.int64], epsilon: float
     """Return the transfer index of the private form in the public box."""
     from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
     from sfumato.privacy import Randomness
-    from sfumato.sampling import BoundedAxis
+    from sfumato.sampling.public_box import BoundedAxis
 
     axes = tuple(BoundedAxis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluate.utility.clusters import ari_from_confusion, confusion, kmeans, standardise
+from sfumato.metrics.clusters import ari_from_confusion, confusion, kmeans, standardise
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,
     GRID,

@@ -59,7 +59,7 @@ def reproduce(folder: Path | None = None, only: str | None = None, repeats: int 
     """Compute every part, or ``only`` one; parts whose data are absent are left out and say so.
 
     A part that is asked for by name needs its data: without them this is an error. ``repeats`` is the number of
-    repeated samples: 30 unless said, where the paper has 100; time grows with it.
+    repeated samples: 30 by default, where the paper has 100; time grows with it.
     """
     work = SharedResults(Sources.find(folder), require_repeats(repeats, REPEATS))
     samples = f"{beside_the_paper(work.repeats)}, seeds from {FIRST_SEED}, contraction from {CONTRACTION_SEED}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
-from sfumato.evaluate.utility.ecdf import compare_column_copies
+from sfumato.evaluate.column_copies import compare_column_copies
 from sfumato.papers.data import OTHER_FILE, data_folder, missing_files, read_numbers
 from sfumato.papers.range_restriction.families import make_family
 from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, WiderInTail
@@ -90,7 +90,7 @@ def statistics(values: FloatArray) -> dict[str, float]:
 
 REPEATS = 30
 
-"""Repeated samples unless said."""
+"""Repeated samples by default."""
 
 PRINTED_REPEATS = 100
 

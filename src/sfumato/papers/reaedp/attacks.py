@@ -16,10 +16,16 @@ import numpy as np
 from sfumato.entropy import shannon
 from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data
+from sfumato.papers.reaedp.published import published_pair
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
-from sfumato.risk.attacks.attack import AttackResult, dp_ceiling
-from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import LikelihoodRatio, ShadowModelAttack, optimal_accuracy, published_pair
+from sfumato.risk.attacks import (
+    AttackResult,
+    FreshReferenceLinkage,
+    LikelihoodRatio,
+    ShadowModelAttack,
+    dp_ceiling,
+    optimal_accuracy,
+)
 from sfumato.risk.homogeneity import Laplace
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -8,9 +8,10 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import sensitivity
 from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Sources
+from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.entropy import published_bound, published_renyi_bound, sensitivity
+from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability import composed_epsilon
 from sfumato.papers.errata import read_errata
 from sfumato.papers.reaedp.attacks import optimal_rate
@@ -10,7 +10,12 @@ from sfumato.papers.reaedp.entropy_sensitivity import SIZES
 from sfumato.papers.reaedp.mean_curves import published_epsilon
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import KS, simulated_rate
-from sfumato.papers.reaedp.published import failure_counterexample, loop_counterexample
+from sfumato.papers.reaedp.published import (
+    failure_counterexample,
+    loop_counterexample,
+    published_bound,
+    published_renyi_bound,
+)
 from sfumato.papers.result import Erratum
 
 DELTA = 1e-5

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Counts
-from sfumato.entropy import published_bound, shannon
+from sfumato.entropy import shannon
 from sfumato.papers.data import data_folder, missing_files, read_numbers
+from sfumato.papers.reaedp.published import published_bound
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
 

@@ -12,10 +12,10 @@ from sfumato.mechanisms.mean_curve import (
     MeanCurve,
     error_split,
     even_positions,
-    ridge_mean_sensitivity,
 )
 from sfumato.papers.charts import Chart, Series, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
+from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 from sfumato.privacy import Randomness
 from sfumato.privacy.accounting import gaussian_epsilon, gaussian_sigma

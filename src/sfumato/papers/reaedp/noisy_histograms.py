@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.entropy import published_bound, sensitivity
+from sfumato.entropy import sensitivity
 from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import (
     BINS,
@@ -28,6 +28,7 @@ from sfumato.papers.reaedp.histograms import (
     moved_by_one_price,
     noisy_histogram_run,
 )
+from sfumato.papers.reaedp.published import published_bound
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 NO_AMAZON = "The Amazon and Google reviews are not here; SalePrice (1,460 houses) takes their place."

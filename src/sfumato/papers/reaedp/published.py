@@ -1,4 +1,4 @@
-"""Mechanism F and the attack pair as printed, with counterexamples (no guarantee).
+"""Mechanism F and the entropy bounds as printed, with counterexamples (no guarantee).
 
 They exist to reproduce the paper and to teach. The mechanism with a proof is ``sfumato.PlausibleDeniability``: one
 attempt, and a public prior that answers in place of a failure.
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import PlanError
+from sfumato.errors import PlanError, RiskError
 from sfumato.mechanisms.plausible_deniability import hockey_stick_divergence, output_distribution
+from sfumato.privacy.noise_distributions import Laplace
+from sfumato.risk.simulated import CountWorlds
 
 Law = NDArray[np.float64]
 Seeds = Sequence[int] | NDArray[np.int64]
@@ -106,3 +108,40 @@ def failure_counterexample() -> Counterexample:
         hockey_stick_divergence(*laws, epsilon=epsilon),
         float(records[0].sum()),
     )
+
+
+def published_pair(counts: ArrayLike, epsilon: float, donor: int, receiver: int) -> CountWorlds:
+    """Return the pair of the REAEDP paper: one record less in one cell against one more in another.
+
+    Its noise is continuous Laplace of scale 1 / epsilon. The two worlds are two records apart, so they are neighbours
+    under neither adjacency, and the guarantee that covers them is twice epsilon.
+    """
+    base = np.asarray(counts).ravel()
+    if base.dtype.kind not in "iu" or not 0 <= donor < len(base) or not 0 <= receiver < len(base) or base[donor] < 1:
+        raise RiskError(
+            f"the pair needs whole counts and two of their cells, the donor not empty; found {donor} and {receiver} of "
+            f"{len(base)}",
+            next_step="choose a donor with counts[donor] >= 1",
+        )
+    without, within = base.astype(np.int64), base.astype(np.int64)
+    without[donor] -= 1
+    within[receiver] += 1
+    return CountWorlds.of(without, within, Laplace(epsilon), epsilon, records_apart=2)
+
+
+def published_bound(n: int) -> float:
+    """Return the Shannon bound as printed (REAEDP, equation 4): valid, but about twice the exact value."""
+    return (2 + 1 / math.log(2) + 2 * math.log2(n)) / n
+
+
+def published_renyi_bound(n: int, order: float) -> float:
+    """Return the Renyi bound as printed (REAEDP, equations 15 to 17): false for orders below 1 and beyond a few cells.
+
+    A diagnostic for comparison only; never calibrate noise with it.
+    """
+    if order == 1 or order < 0 or math.isnan(order):
+        raise PlanError(
+            f"the printed bound has no value at order {order!r}", next_step="use sensitivity(n, cells, order)"
+        )
+    constant = 2 / math.log(2) if math.isinf(order) else 2 * order / (abs(1 - order) * math.log(2))
+    return constant / n

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
-from sfumato.metrics.learners.radial_kernels import RadialKernel
-from sfumato.metrics.learners.regressors import FittedRegressor
-from sfumato.metrics.learners.ridge_solvers import (
+from sfumato.papers.result import Part, comparison, value_table
+from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.learners.radial_kernels import RadialKernel
+from sfumato.papers.two_stage.learners.regressors import FittedRegressor
+from sfumato.papers.two_stage.learners.ridge_solvers import (
     InputRange,
     KernelFit,
     TargetScaler,
@@ -15,8 +16,7 @@ from sfumato.metrics.learners.ridge_solvers import (
     least_error,
     leave_one_out,
 )
-from sfumato.papers.result import Part, comparison, value_table
-from sfumato.papers.two_stage.data import FloatArray, Sample
+from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import midpoints
 from sfumato.papers.two_stage.shared_results import ETA, SharedResults

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import RiskError
-from sfumato.evaluate.train_synthetic_test_real import HELD_OUT, PredictionTask, Score
-from sfumato.evaluate.utility.prediction import PUBLIC_MODELS, Sample
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names
+from sfumato.papers.two_stage.prediction_task import PUBLIC_MODELS, Sample
 from sfumato.papers.two_stage.published.method import TwoStageAsPublished
 from sfumato.papers.two_stage.published.run import TwoStageOutput, require_two_stage, run_two_stage
+from sfumato.papers.two_stage.train_synthetic_test_real import HELD_OUT, PredictionTask, Score
 from sfumato.table import Table
 from sfumato.table.rows import column_arrays
 

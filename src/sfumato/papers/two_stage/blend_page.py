@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
 from sfumato.papers.two_stage.blend_curves import BLEND_RISKS, BlendCurves
+from sfumato.report.blocks import TableBlock
+from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
-from sfumato.report.charts.plane import Axis
-from sfumato.report.homogeneity_page import TableBlock
 from sfumato.report.page import render_page
 from sfumato.version import __version__
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sfumato.cli.console import Console
-from sfumato.cli.options import CUSTODIAN_NOTICE, OutputPageOptions, TableOptions, parse_numbers
+from sfumato.cli.options import CUSTODIAN_NOTICE, OutputPageOptions, Repeat, TableOptions, parse_numbers
 from sfumato.cli.output_page import OutputPage
 from sfumato.core.build_method import build_method
 
@@ -25,7 +25,7 @@ def blend(
     inputs: Annotated[str | None, typer.Option(help="Columns to predict from, a,b; default: all others.")] = None,
     alphas: Annotated[str, typer.Option(help="Weights of the true rows to try.")] = "0,0.2,0.4,0.6,0.8,0.9,1",
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Repeat the same splits and draws.")] = None,
+    seed: Repeat = None,
 ) -> None:
     """Measure risk and utility of blended rows (two-stage).
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mean_squared_error
 from sfumato.metrics.auc import roc_auc
-from sfumato.metrics.learners.regressors import fit_regressor
-from sfumato.metrics.learners.ridge_solvers import LAMBDAS
 from sfumato.papers.errata import read_errata
 from sfumato.papers.result import Erratum
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
 from sfumato.papers.two_stage.data import FloatArray, simulated_table, target_function
+from sfumato.papers.two_stage.learners.regressors import fit_regressor
+from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS
+from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, printed_ratios
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import delta_mse, mean_squared_error
 from sfumato.papers.result import Part, comparison
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, target_function
+from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SharedResults
 from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, curve_chart, tvd_1_w20

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.evaluate.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
 
@@ -110,3 +110,48 @@ def _brand(name: str, true: float, made: float) -> BrandElasticity:
         float(optimal_markup(made)[0]) if made < -1 else None,
         float(optimal_profit_ratio(true, made)[0]) if both else None,
     )
+
+
+def optimal_markup(beta: ArrayLike) -> FloatArray:
+    """Return the best mark-up over cost, 1 / (|beta| - 1), for demand q = A p^beta with beta < -1.
+
+    >>> [float(round(m, 4)) for m in optimal_markup([-1.5, -1.7])]
+    [2.0, 1.4286]
+    """
+    return 1.0 / (-_elasticities(beta, "beta") - 1.0)
+
+
+def optimal_profit_ratio(beta: ArrayLike, beta_hat: ArrayLike) -> FloatArray:
+    """Return the profit at the price set by an estimate, over the profit at the best price; 1 is no loss.
+
+    With demand q = A p^b the price for an estimate e is c e / (e + 1), which gives
+    (b + 1) / (e + 1) * (e (b + 1) / (b (e + 1)))^b. The formula as printed in the paper has lost its hats.
+
+    >>> float(round(optimal_profit_ratio(-1.5, -1.540335)[0], 4))
+    0.999
+    """
+    true, estimate = _elasticities(beta, "beta"), _elasticities(beta_hat, "beta_hat")
+    markup = (true + 1) / (estimate + 1)
+    return markup * (estimate * markup / true) ** true
+
+
+def mapd(beta: ArrayLike, beta_hat: ArrayLike) -> float:
+    """Return the mean absolute percentage deviation of estimates, as a share.
+
+    >>> mapd([-2.0, -4.0], [-2.2, -4.0])
+    0.05
+    """
+    true, estimate = np.atleast_1d(np.asarray(beta, float)), np.atleast_1d(np.asarray(beta_hat, float))
+    if true.shape != estimate.shape or np.any(true == 0) or not np.all(np.isfinite(true + estimate)):
+        raise RiskError("the deviation needs one finite estimate for every value, and no value may be 0")
+    return float(round(np.mean(np.abs((estimate - true) / true)), 15))
+
+
+def _elasticities(values: ArrayLike, name: str) -> FloatArray:
+    """Return elasticities, or refuse those for which no best price exists."""
+    found = np.atleast_1d(np.asarray(values, dtype=float))
+    bad = found[~(np.isfinite(found) & (found < -1))]
+    if bad.size:
+        listed = [f"{name} = {value}" for value in bad[:5]]
+        raise RiskError("a best price exists only for elasticities below -1", listed, "leave such brands out")
+    return found

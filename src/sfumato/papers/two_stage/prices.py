@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.evaluate.utility.prediction import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
+from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.trial import Trial, curve_chart, trial_of
 from sfumato.risk.interval_disclosure import blended, interval_disclosure, published_bound

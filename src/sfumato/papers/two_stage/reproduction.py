@@ -53,7 +53,7 @@ def reproduce(
 ) -> Reproduction:
     """Compute every part, or ``only`` one. Without the real tables the whole says which files it lacks.
 
-    ``repeats`` are the trials on simulated data, 3 unless said. GAN and diffusion come from the kept results of an
+    ``repeats`` are the trials on simulated data, 3 by default. GAN and diffusion come from the kept results of an
     accelerator; with ``deep`` they are trained anew, in as many trials: minutes there and hours on a processor.
     """
     work = SharedResults(require_repeats(repeats, RUNS), folder, deep)

@@ -1,4 +1,4 @@
-"""What several parts share, computed when it is first asked for."""
+"""Results that several parts share, computed when they are first asked for."""
 
 from __future__ import annotations
 

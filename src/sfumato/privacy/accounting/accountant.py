@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting import event_kinds as event_kinds  # makes the kinds known
 from sfumato.privacy.accounting.event import Event, event_kind
 from sfumato.privacy.accounting.guarantee import Guarantee, for_one_unit
 from sfumato.privacy.exact import Number, fraction_to_text, round_down, to_fraction
@@ -79,10 +78,10 @@ def _require_one_table(events: Sequence[Event]) -> None:
 
 
 def _same(what: str, events: Sequence[Event]) -> None:
-    found = sorted({getattr(event, what) for event in events})
-    if len(found) > 1:
+    values = sorted({getattr(event, what) for event in events})
+    if len(values) > 1:
         raise AccountingError(
-            f"events of different {what} cannot be composed: {', '.join(found)}",
+            f"events of different {what} cannot be composed: {', '.join(values)}",
             next_step="compose the events of one table under one adjacency and one unit",
         )
 

@@ -38,19 +38,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting.event import Event, EventPart, event_kind
-from sfumato.privacy.accounting.event_kinds import LARGEST_SUMMED, gaussian_mu_of_parts, selections_rho, split_choices
-from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, SMALLEST_SIGMA
 from sfumato.privacy.accounting.lattice_gaussian import lattice_epsilon_slack
 from sfumato.privacy.exact import round_up
 
-ROOM = 1e-13
-"""Relative room for machine arithmetic in a sum of squares, thousands of times what it can be."""
+SELECTIONS_PART = "choices of tables"
+"""Stage whose part is no noise but choices by exponential weights; its scale is 1 over their strength."""
+LARGEST_MU = 1e150
 FAR = 300.0
 """Exponent of the far tail of lattice noise: beyond it there is a probability of exp(-300)."""
 
@@ -128,7 +127,7 @@ def compose_losses(events: Sequence[Event]) -> ComposedLoss:
             next_step="ask for the curve of formal releases only; measure the risk of the others",
         )
     alike = Counter(_bare(event) for event in events if not event.adaptive)
-    fixed = (_times(_PARTS.get(event.kind, _own_law)(event), times) for event, times in alike.items())
+    fixed = (_times(_loss_parts(event), times) for event, times in alike.items())
     return sum(fixed, _adaptive([event.cost for event in events if event.adaptive]))
 
 
@@ -145,8 +144,6 @@ def _bare(event: Event) -> Event:
 
 
 def _stage(part: EventPart) -> str:
-    from sfumato.privacy.accounting.event_kinds import SELECTIONS_PART
-
     return SELECTIONS_PART if part.stage == SELECTIONS_PART else ""
 
 
@@ -166,83 +163,26 @@ def worst_case_loss(event: Event) -> ComposedLoss:
     return ComposedLoss(pairs=((round_up(epsilon), round_up(delta), 1),))
 
 
-def _own_law(event: Event) -> ComposedLoss:
-    """A kind that was registered elsewhere brings its law."""
-    return ComposedLoss(others=((event, 1),)) if event_kind(event.kind).loss is not None else worst_case_loss(event)
+def _loss_parts(event: Event) -> ComposedLoss:
+    """Return the parts of one event's loss, as its kind has them: its own law, or the worst for its stated cost."""
+    kind = event_kind(event.kind)
+    if kind.loss_parts is not None:
+        return kind.loss_parts(event)
+    return ComposedLoss(others=((event, 1),)) if kind.loss is not None else worst_case_loss(event)
 
 
-def _discrete_laplace(event: Event) -> ComposedLoss:
-    strengths = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
-    return (
-        ComposedLoss(pairs=tuple(sorted((epsilon, 0.0, n) for epsilon, n in strengths.items())))
-        if strengths
-        else worst_case_loss(event)
-    )
+def gaussian_mu_of_parts(parts: Sequence[EventPart]) -> float:
+    """Return mu of Gaussian noise on all these parts: the root of the sum of squared sensitivity over variance."""
+    steps = (math.sqrt(part.changed_cells) * part.sensitivity / part.scale for part in parts)
+    return min(math.hypot(*steps), LARGEST_MU)
 
 
-def _laplace(event: Event) -> ComposedLoss:
-    return ComposedLoss(others=((event, 1),)) if event.parts else worst_case_loss(event)
+def split_selections(parts: Sequence[EventPart]) -> tuple[Sequence[EventPart], Sequence[EventPart]]:
+    """Return the parts that got Gaussian noise, and the last part where that stands for choices."""
+    selected = parts[-1:] if parts[-1].stage == SELECTIONS_PART else ()
+    return parts[: len(parts) - len(selected)], selected
 
 
-def _gaussian(event: Event) -> ComposedLoss:
-    return ComposedLoss(mu_squared=_squared(event.parts)) if event.parts else worst_case_loss(event)
-
-
-def _squared(parts: Sequence[EventPart]) -> float:
-    return gaussian_mu_of_parts(parts) ** 2 * (1 + ROOM)
-
-
-def _lattice_gaussian(event: Event) -> ComposedLoss:
-    if not event.parts:
-        return worst_case_loss(event)
-    lattice = LatticeNoise(min(part.scale for part in event.parts), sum(part.cells for part in event.parts))
-    return (
-        ComposedLoss(mu_squared=_squared(event.parts), lattices=(lattice,))
-        if lattice.sigma >= 1
-        else worst_case_loss(event)
-    )
-
-
-def _discrete_gaussian(event: Event) -> ComposedLoss:
-    if not event.parts:
-        return worst_case_loss(event)
-    if min(part.scale for part in event.parts) > LARGEST_SUMMED:
-        return _lattice_gaussian(event)
-    widest = max(part.scale for part in event.parts)
-    if widest <= LARGEST_SUMMED and all(part.sensitivity == 1 for part in event.parts):
-        return ComposedLoss(others=((event, 1),))
-    return ComposedLoss(rho=_squared(event.parts) / 2)
-
-
-def _thresholded(event: Event) -> ComposedLoss:
-    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
-    from sfumato.privacy.accounting.stability_threshold import thresholds_delta
-
-    counts = _discrete_gaussian(event)
-    if counts.others or not event.parts:
-        return counts  # its own law knows the chance
-    return counts + ComposedLoss(pairs=((0.0, thresholds_delta(event.parts), 1),))
-
-
-def _gaussian_and_choices(event: Event) -> ComposedLoss:
-    if not event.parts:
-        return worst_case_loss(event)
-    noisy, chosen = split_choices(event.parts)
-    lattice = LatticeNoise(SMALLEST_SIGMA, MOST_COORDINATES)
-    return ComposedLoss(mu_squared=_squared(noisy), rho=selections_rho(chosen) * (1 + ROOM), lattices=(lattice,))
-
-
-_PARTS: dict[str, Callable[[Event], ComposedLoss]] = {
-    "discrete-laplace": _discrete_laplace,
-    "laplace": _laplace,
-    "discrete-gaussian": _discrete_gaussian,
-    "thresholded-gaussian": _thresholded,
-    "gaussian": _gaussian,
-    "lattice-gaussian": _lattice_gaussian,
-    "gaussian-and-choices": _gaussian_and_choices,
-    "clipped-posterior": worst_case_loss,
-    "plausible-deniability": worst_case_loss,
-    "declared": worst_case_loss,
-    "zero-concentrated": worst_case_loss,
-    "probabilistic": worst_case_loss,
-}
+def selections_rho(chosen: Sequence[EventPart]) -> float:
+    """Return the rho of choices by exponential weights."""
+    return math.fsum(1 / (8 * part.scale**2) for part in chosen)

@@ -117,8 +117,25 @@ class EventKind(BaseModel):
     name: str
     formal: bool
     guarantee: str
+    loss_parts: Callable[[Event], Any] | None = None
+    """Returns what the event adds to a :class:`~sfumato.privacy.accounting.composition.ComposedLoss`. Without it the
+    event counts by ``loss``, and without that by the (epsilon, delta) that it states."""
     loss: Callable[[Event], Any] | None = None
     """Returns dp-accounting's privacy loss distribution of the event; imported only when needed."""
+    check_cost: Callable[[Event], bool] | None = None
+    """Whether the parts, which must then be listed, cost no more than the event states."""
+    quick_check: Callable[[Event], bool] | None = None
+    """An approximation of ``check_cost`` that takes a millisecond, for events that were admitted before."""
+    needs_delta: bool = False
+    """Whether no epsilon holds at delta 0."""
+    has_thresholds: bool = False
+    """Whether parts may have thresholds."""
+    totals_known: bool = False
+    """Whether the parts have a mu^2 or a rho, which a privacy filter can add up."""
+    counts_by_epsilon: bool = False
+    """Whether an event without a delta counts as epsilon^2 / 2 in zCDP."""
+    rho: Callable[[Event], float] | None = None
+    """Returns the rho of an event that is composed by its own law; by default that of its L1 sensitivities."""
 
 
 _KINDS: dict[str, EventKind] = {}

@@ -1,9 +1,10 @@
 """All event kinds: the privacy loss of each, its parts, and the check of its stated cost.
 
-What can be checked depends on the kind. Laplace noise: the sum of sensitivity over scale. Gaussian noise, on counts or
-on a lattice, alone or with choices: the same certificates by which it was planned. A clipped posterior: its strength.
-The privacy test of plausible deniability is recorded by one of its four numbers only, and a declared release by none:
-there the stated cost is believed.
+A kind is one entry of ``KINDS``, with the functions above it that only this kind has. What can be checked depends on
+the kind. Laplace noise: the sum of sensitivity over scale. Gaussian noise, on counts or on a lattice, alone or with
+selections: the same certificates by which it was planned. A clipped posterior: its strength. The privacy test of
+plausible deniability is recorded by one of its four numbers only, and a declared release by none: there the stated cost
+is believed.
 
 Why discrete Laplace is accounted as randomised response: on integers with sensitivity 1 the log-ratio of the two
 discrete Laplace laws takes only the values +epsilon and -epsilon, so it is exactly the worst epsilon-DP
@@ -15,28 +16,43 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from typing import Any
 
-from sfumato.privacy.accounting.event import Event, EventKind, EventPart, register_event_kind
+from sfumato.privacy.accounting.composition import (
+    ComposedLoss,
+    LatticeNoise,
+    gaussian_mu_of_parts,
+    selections_rho,
+    split_selections,
+    worst_case_loss,
+)
+from sfumato.privacy.accounting.event import Event, EventKind, EventPart, event_kind, register_event_kind
+from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, SMALLEST_SIGMA, is_within_budget
+from sfumato.privacy.accounting.gaussian_calibration import (
+    concentrated_epsilon,
+    gaussian_delta,
+    is_certified_discrete,
+)
+from sfumato.privacy.accounting.lattice_gaussian import composed_delta, tail_radius
+from sfumato.privacy.accounting.privacy_loss import (
+    DISCRETISATION,
+    discrete_gaussian_parts,
+    pure_or_approximate,
+    stated_loss,
+)
 from sfumato.privacy.accounting.sensitivity import vector_sum_sensitivity
+from sfumato.privacy.accounting.stability_threshold import thresholds_delta
 from sfumato.privacy.exact import format_fraction, fraction_to_text, round_down, round_up
 
-SELECTIONS_PART = "choices of tables"
-
-"""Stage whose part is no noise but choices by exponential weights; its scale is 1 over their strength."""
-
-LARGEST_MU = 1e150
-
 LARGEST_SUMMED = 2.0**16
-
 """Sigma up to which the law of discrete noise is summed up; above it the lattice theorem decides."""
-
 ROUNDING = Fraction(1, 10**12)
-
 """Relative room for a scale that was rounded to a float."""
+ROOM = 1e-13
+"""Relative room for machine arithmetic in a sum of squares, thousands of times what it can be."""
 
 
 def understated_cost(event: Event, *, thorough: bool = True) -> str | None:
@@ -53,31 +69,33 @@ def understated_cost(event: Event, *, thorough: bool = True) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _problem(event: Event, thorough: bool) -> str | None:
+    kind = event_kind(event.kind)
     if not any(event.cost):
         return f"a release of kind {event.kind} cannot cost nothing"
-    if event.kind in _NEED_DELTA and not event.cost[1]:
+    if kind.needs_delta and not event.cost[1]:
         return f"{event.kind} needs a delta above 0: no epsilon holds at delta 0"
-    if event.kind not in _CHECKS:
+    if kind.check_cost is None:
         return None
-    return _odd_parts(event) or _too_small(event, thorough)
+    return _odd_parts(event, kind) or _too_small(event, kind, thorough)
 
 
-def _odd_parts(event: Event) -> str | None:
+def _odd_parts(event: Event, kind: EventKind) -> str | None:
     if not event.parts:
         return f"an event of kind {event.kind} must list the parts that were released, each with its scale"
     for part in event.parts:
         sizes = part.sensitivity >= 1 and part.changed_cells >= 1 and part.cells >= 0
-        sizes = sizes and (part.threshold is None or event.kind == "thresholded-gaussian")
+        sizes = sizes and (part.threshold is None or kind.has_thresholds)
         if not (sizes and math.isfinite(part.scale) and part.scale > 0):
             return f"the part {part.stage!r} makes no sense: sensitivity {part.sensitivity}, scale {part.scale}"
     return None
 
 
-def _too_small(event: Event, thorough: bool) -> str | None:
+def _too_small(event: Event, kind: EventKind, thorough: bool) -> str | None:
+    assert kind.check_cost is not None
     try:
-        if event.kind == "discrete-gaussian" and not thorough and _gaussian(event):
+        if kind.quick_check is not None and not thorough and kind.quick_check(event):
             return None
-        if _CHECKS[event.kind](event):
+        if kind.check_cost(event):
             return None
     except ArithmeticError:  # noise so small that its cost is no number
         pass
@@ -86,11 +104,45 @@ def _too_small(event: Event, thorough: bool) -> str | None:
     return f"the noise of {', '.join(part.stage for part in event.parts)} is too small for its epsilon, {stated}"
 
 
-def _laplace(event: Event) -> bool:
+def _floats(event: Event) -> tuple[float, float]:
+    epsilon, delta = event.cost
+    return round_down(epsilon), round_down(delta)
+
+
+def _squared(parts: Sequence[EventPart]) -> float:
+    return gaussian_mu_of_parts(parts) ** 2 * (1 + ROOM)
+
+
+def _by_own_law(event: Event) -> ComposedLoss:
+    return ComposedLoss(others=((event, 1),)) if event.parts else worst_case_loss(event)
+
+
+def _check_laplace(event: Event) -> bool:
     return sum((part.sensitivity / Fraction(part.scale) for part in event.parts), Fraction(0)) <= event.cost[0]
 
 
-def _clipped(event: Event) -> bool:
+def _discrete_laplace(event: Event) -> ComposedLoss:
+    """Each table is as bad as the worst mechanism of its own epsilon: scale and L1 sensitivity say which."""
+    strengths = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
+    if not strengths:
+        return worst_case_loss(event)
+    return ComposedLoss(pairs=tuple(sorted((epsilon, 0.0, times) for epsilon, times in strengths.items())))
+
+
+def _laplace_law(event: Event) -> Any:
+    """Compose the loss of every part of continuous Laplace noise that another system ran."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    losses = [
+        privacy_loss_distribution.from_laplace_mechanism(
+            part.scale, sensitivity=part.sensitivity, value_discretization_interval=DISCRETISATION
+        )
+        for part in event.parts
+    ]
+    return reduce(lambda a, b: a.compose(b), losses) if losses else stated_loss(event)
+
+
+def _check_clipped(event: Event) -> bool:
     """One draw of strength w costs w, and twice that where a record may be replaced; copies add up."""
     demanded = sum(
         (vector_sum_sensitivity(event.adjacency, part.cells) / Fraction(part.scale) for part in event.parts),
@@ -103,46 +155,16 @@ def _believed(event: Event) -> bool:
     return True
 
 
-def _floats(event: Event) -> tuple[float, float]:
-    epsilon, delta = event.cost
-    return round_down(epsilon), round_down(delta)
-
-
-def gaussian_mu_of_parts(parts: Sequence[EventPart]) -> float:
-    """Return mu of Gaussian noise on all these parts: the root of the sum of squared sensitivity over variance."""
-    steps = (math.sqrt(part.changed_cells) * part.sensitivity / part.scale for part in parts)
-    return min(math.hypot(*steps), LARGEST_MU)
-
-
-def _gaussian(event: Event) -> bool:
-    from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta
-
+def _check_gaussian(event: Event) -> bool:
     epsilon, delta = _floats(event)
     return gaussian_delta(epsilon, gaussian_mu_of_parts(event.parts)) <= delta * (1 + 1e-9)
 
 
-def _discrete_gaussian(event: Event) -> bool:
-    from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon, is_certified_discrete
-
-    epsilon, delta = _floats(event)
-    if concentrated_epsilon(gaussian_mu_of_parts(event.parts) ** 2 / 2, delta) <= epsilon or _lattice(event):
-        return True
-    return max(part.scale for part in event.parts) <= LARGEST_SUMMED and is_certified_discrete(
-        event.parts, epsilon, delta
-    )
+def _gaussian(event: Event) -> ComposedLoss:
+    return ComposedLoss(mu_squared=_squared(event.parts)) if event.parts else worst_case_loss(event)
 
 
-def _thresholded(event: Event) -> bool:
-    """What thresholds leave of delta must pay for the counts."""
-    from sfumato.privacy.accounting.stability_threshold import thresholds_delta
-
-    left = event.cost[1] - Fraction(thresholds_delta(event.parts))
-    return left > 0 and _discrete_gaussian(event.model_copy(update={"delta": fraction_to_text(left)}))
-
-
-def _lattice(event: Event) -> bool:
-    from sfumato.privacy.accounting.lattice_gaussian import composed_delta, tail_radius
-
+def _check_lattice(event: Event) -> bool:
     epsilon, delta = _floats(event)
     units = [part.sensitivity * math.sqrt(part.changed_cells) for part in event.parts]
     sigmas = [part.scale for part in event.parts]
@@ -150,141 +172,167 @@ def _lattice(event: Event) -> bool:
     return composed_delta(epsilon, sigmas, units, dimensions, tail_radius(epsilon, delta)) <= delta
 
 
-def _gaussian_and_choices(event: Event) -> bool:
-    from sfumato.privacy.accounting.gaussian_and_selection import is_within_budget
-
-    epsilon, delta = _floats(event)
-    noisy, chosen = split_choices(event.parts)
-    return is_within_budget(epsilon, delta, gaussian_mu_of_parts(noisy), selections_rho(chosen))
-
-
-def split_choices(parts: Sequence[EventPart]) -> tuple[Sequence[EventPart], Sequence[EventPart]]:
-    """Return the parts that got Gaussian noise, and the last part where that stands for choices."""
-    chosen = parts[-1:] if parts[-1].stage == SELECTIONS_PART else ()
-    return parts[: len(parts) - len(chosen)], chosen
-
-
-def selections_rho(chosen: Sequence[EventPart]) -> float:
-    """Return the rho of choices by exponential weights."""
-    return math.fsum(1 / (8 * part.scale**2) for part in chosen)
-
-
-_CHECKS: dict[str, Callable[[Event], bool]] = {
-    "discrete-laplace": _laplace,
-    "laplace": _laplace,
-    "discrete-gaussian": _discrete_gaussian,
-    "thresholded-gaussian": _thresholded,
-    "gaussian": _gaussian,
-    "lattice-gaussian": _lattice,
-    "gaussian-and-choices": _gaussian_and_choices,
-    "clipped-posterior": _clipped,
-    "plausible-deniability": _believed,
-}
-
-_NEED_DELTA = frozenset(_CHECKS) - {"discrete-laplace", "laplace", "clipped-posterior"} | {"zero-concentrated"}
-
-DISCRETISATION = 1e-4
-
-"""Grid of the privacy loss in dp-accounting, rounded against us (pessimistic)."""
-
-
-@lru_cache(maxsize=256)
-def pure_or_approximate(epsilon: float, delta: float) -> Any:
-    """Return the loss of the worst mechanism with this (epsilon, delta)."""
-    from dp_accounting.pld import common, privacy_loss_distribution
-
-    parameters = common.DifferentialPrivacyParameters(epsilon, delta)
-    return privacy_loss_distribution.from_privacy_parameters(parameters, value_discretization_interval=DISCRETISATION)
-
-
-@lru_cache(maxsize=256)
-def discrete_gaussian(sigma: float, sensitivity: int, times: int, interval: float = DISCRETISATION) -> Any:
-    """Return the loss of ``times`` discrete Gaussian draws, each shifted by ``sensitivity``."""
-    from dp_accounting.pld import privacy_loss_distribution
-
-    one = privacy_loss_distribution.from_discrete_gaussian_mechanism(
-        sigma, sensitivity=sensitivity, value_discretization_interval=interval
-    )
-    return repeated(one, times)
-
-
-def discrete_gaussian_parts(parts: Sequence[EventPart], interval: float = DISCRETISATION) -> Any:
-    """Return the joint loss of several tables with discrete Gaussian noise."""
-    groups: dict[tuple[float, int], int] = {}
-    for part in parts:
-        key = (part.scale, part.sensitivity)
-        groups[key] = groups.get(key, 0) + part.changed_cells
-    losses = [discrete_gaussian(sigma, shift, times, interval) for (sigma, shift), times in groups.items()]
-    return reduce(lambda a, b: a.compose(b), losses)
-
-
-def stated_loss(event: Event) -> Any:
-    """Return the loss of the worst mechanism with the cost that the event states."""
-    epsilon, delta = event.cost
-    return pure_or_approximate(round_up(epsilon), round_up(delta))
-
-
-def _laplace_parts(event: Event) -> Any:
-    """Each table is as bad as the worst mechanism of its own epsilon: scale and L1 sensitivity say which."""
+def _lattice_gaussian(event: Event) -> ComposedLoss:
     if not event.parts:
-        return stated_loss(event)
-    groups = Counter(round_up(part.sensitivity / Fraction(part.scale)) for part in event.parts)
-    losses = [repeated(pure_or_approximate(epsilon, 0.0), times) for epsilon, times in groups.items()]
-    return reduce(lambda a, b: a.compose(b), losses)
+        return worst_case_loss(event)
+    lattice = LatticeNoise(min(part.scale for part in event.parts), sum(part.cells for part in event.parts))
+    if lattice.sigma < 1:
+        return worst_case_loss(event)
+    return ComposedLoss(mu_squared=_squared(event.parts), lattices=(lattice,))
 
 
-def repeated(loss: Any, times: int) -> Any:
-    """Return the loss of independent repetitions."""
-    return loss.self_compose(times) if times > 1 else loss
+def _check_discrete_gaussian(event: Event) -> bool:
+    epsilon, delta = _floats(event)
+    if concentrated_epsilon(gaussian_mu_of_parts(event.parts) ** 2 / 2, delta) <= epsilon or _check_lattice(event):
+        return True
+    return max(part.scale for part in event.parts) <= LARGEST_SUMMED and is_certified_discrete(
+        event.parts, epsilon, delta
+    )
 
 
-def _gaussian_parts(event: Event) -> Any:
+def _discrete_gaussian(event: Event) -> ComposedLoss:
+    if not event.parts:
+        return worst_case_loss(event)
+    if min(part.scale for part in event.parts) > LARGEST_SUMMED:
+        return _lattice_gaussian(event)
+    widest = max(part.scale for part in event.parts)
+    if widest <= LARGEST_SUMMED and all(part.sensitivity == 1 for part in event.parts):
+        return ComposedLoss(others=((event, 1),))
+    return ComposedLoss(rho=_squared(event.parts) / 2)
+
+
+def _discrete_gaussian_law(event: Event) -> Any:
     unit_shifts = all(part.sensitivity == 1 for part in event.parts)
     return discrete_gaussian_parts(event.parts) if unit_shifts and event.parts else stated_loss(event)
 
 
-def _event_kinds_thresholded(event: Event) -> Any:
-    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
-    from sfumato.privacy.accounting.stability_threshold import thresholds_delta
+def _discrete_gaussian_rho(event: Event) -> float:
+    return gaussian_mu_of_parts(event.parts) ** 2 / 2
 
-    unit_shifts = all(part.sensitivity == 1 for part in event.parts)
-    if not unit_shifts or not event.parts:
-        return stated_loss(event)
-    counts = discrete_gaussian_parts(event.parts)
-    chance = thresholds_delta(event.parts)
+
+def _check_thresholded(event: Event) -> bool:
+    """What thresholds leave of delta must pay for the counts."""
+    left = event.cost[1] - Fraction(thresholds_delta(event.parts))
+    return left > 0 and _check_discrete_gaussian(event.model_copy(update={"delta": fraction_to_text(left)}))
+
+
+def _thresholded(event: Event) -> ComposedLoss:
+    """Gaussian counts, and a chance for values that only one neighbour holds: that much of the loss is unbounded."""
+    counts = _discrete_gaussian(event)
+    if counts.others or not event.parts:
+        return counts  # its own law knows the chance
+    return counts + ComposedLoss(pairs=((0.0, thresholds_delta(event.parts), 1),))
+
+
+def _thresholded_law(event: Event) -> Any:
+    counts = _discrete_gaussian_law(event)
+    chance = thresholds_delta(event.parts) if event.parts and all(part.sensitivity == 1 for part in event.parts) else 0
     return counts.compose(pure_or_approximate(0.0, chance)) if chance else counts
 
 
-def _continuous_loss(name: str, event: Event) -> Any:
-    """Compose the loss of every part of a continuous mechanism that another system ran."""
-    from dp_accounting.pld import privacy_loss_distribution
+def _check_gaussian_and_selections(event: Event) -> bool:
+    epsilon, delta = _floats(event)
+    noisy, selected = split_selections(event.parts)
+    return is_within_budget(epsilon, delta, gaussian_mu_of_parts(noisy), selections_rho(selected))
 
+
+def _gaussian_and_selections(event: Event) -> ComposedLoss:
     if not event.parts:
-        return stated_loss(event)
-    mechanism = getattr(privacy_loss_distribution, name)
-    losses: list[Any] = []
-    for part in event.parts:
-        one = mechanism(part.scale, sensitivity=part.sensitivity, value_discretization_interval=DISCRETISATION)
-        losses.append(repeated(one, part.changed_cells if name == "from_gaussian_mechanism" else 1))
-    return reduce(lambda a, b: a.compose(b), losses)
+        return worst_case_loss(event)
+    noisy, selected = split_selections(event.parts)
+    lattice = LatticeNoise(SMALLEST_SIGMA, MOST_COORDINATES)
+    return ComposedLoss(mu_squared=_squared(noisy), rho=selections_rho(selected) * (1 + ROOM), lattices=(lattice,))
 
 
-for _kind in (
-    EventKind(name="discrete-laplace", formal=True, guarantee="pure", loss=_laplace_parts),
-    EventKind(name="discrete-gaussian", formal=True, guarantee="approximate", loss=_gaussian_parts),
-    EventKind(name="thresholded-gaussian", formal=True, guarantee="approximate", loss=_event_kinds_thresholded),
-    EventKind(name="laplace", formal=True, guarantee="pure", loss=partial(_continuous_loss, "from_laplace_mechanism")),
+KINDS = (
     EventKind(
-        name="gaussian", formal=True, guarantee="approximate", loss=partial(_continuous_loss, "from_gaussian_mechanism")
+        name="discrete-laplace",
+        formal=True,
+        guarantee="pure",
+        loss_parts=_discrete_laplace,
+        check_cost=_check_laplace,
+        counts_by_epsilon=True,
     ),
-    EventKind(name="lattice-gaussian", formal=True, guarantee="approximate", loss=stated_loss),
-    EventKind(name="plausible-deniability", formal=True, guarantee="approximate", loss=stated_loss),
-    EventKind(name="clipped-posterior", formal=True, guarantee="pure", loss=stated_loss),
-    EventKind(name="gaussian-and-choices", formal=True, guarantee="approximate", loss=stated_loss),
-    EventKind(name="declared", formal=True, guarantee="approximate", loss=stated_loss),
-    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", loss=stated_loss),
-    EventKind(name="probabilistic", formal=True, guarantee="probabilistic", loss=stated_loss),
+    EventKind(
+        name="laplace",
+        formal=True,
+        guarantee="pure",
+        loss_parts=_by_own_law,
+        loss=_laplace_law,
+        check_cost=_check_laplace,
+        totals_known=True,
+        counts_by_epsilon=True,
+    ),
+    EventKind(
+        name="clipped-posterior",
+        formal=True,
+        guarantee="pure",
+        loss_parts=worst_case_loss,
+        check_cost=_check_clipped,
+        counts_by_epsilon=True,
+    ),
+    EventKind(
+        name="plausible-deniability",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=worst_case_loss,
+        check_cost=_believed,
+        needs_delta=True,
+    ),
+    EventKind(
+        name="gaussian",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=_gaussian,
+        check_cost=_check_gaussian,
+        needs_delta=True,
+        totals_known=True,
+    ),
+    EventKind(
+        name="lattice-gaussian",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=_lattice_gaussian,
+        check_cost=_check_lattice,
+        needs_delta=True,
+        totals_known=True,
+    ),
+    EventKind(
+        name="discrete-gaussian",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=_discrete_gaussian,
+        loss=_discrete_gaussian_law,
+        check_cost=_check_discrete_gaussian,
+        quick_check=_check_gaussian,
+        needs_delta=True,
+        totals_known=True,
+        rho=_discrete_gaussian_rho,
+    ),
+    EventKind(
+        name="thresholded-gaussian",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=_thresholded,
+        loss=_thresholded_law,
+        check_cost=_check_thresholded,
+        needs_delta=True,
+        has_thresholds=True,
+    ),
+    EventKind(
+        name="gaussian-and-choices",
+        formal=True,
+        guarantee="approximate",
+        loss_parts=_gaussian_and_selections,
+        check_cost=_check_gaussian_and_selections,
+        needs_delta=True,
+        totals_known=True,
+    ),
+    EventKind(name="declared", formal=True, guarantee="approximate", counts_by_epsilon=True),
+    EventKind(name="zero-concentrated", formal=True, guarantee="zero-concentrated", needs_delta=True),
+    EventKind(name="probabilistic", formal=True, guarantee="probabilistic"),
     EventKind(name="asymptotic", formal=False, guarantee="asymptotic"),
     EventKind(name="heuristic", formal=False, guarantee="heuristic"),
-):
+)
+for _kind in KINDS:
     register_event_kind(_kind)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.errors import PlanError
 from sfumato.privacy.accounting.event import EventPart
-from sfumato.privacy.accounting.event_kinds import discrete_gaussian_parts
+from sfumato.privacy.accounting.privacy_loss import discrete_gaussian_parts
 from sfumato.privacy.exact import Number, to_positive_fraction
 
 GaussianCalibration = Literal["analytic", "classic", "probabilistic"]

@@ -20,11 +20,10 @@ from sfumato.privacy.accounting.strength import (
     most_certainty_text,
     most_common_delta,
     odds_factor_text,
-    percent,
     strength_band,
     warnings,
 )
-from sfumato.privacy.exact import at_most, format_fraction, round_up, to_fraction
+from sfumato.privacy.exact import at_most, format_fraction, percent_at_most, round_up, to_fraction
 from sfumato.reprs import ReprMixin
 
 if TYPE_CHECKING:
@@ -46,11 +45,9 @@ PROTECTION: dict[Band, str] = {
 """What each band says about that which one neighbouring change touches."""
 ONE_VALUE = "the value of "
 """How the unit begins where only one value of a row is protected, and the rest of the row is released as it is."""
-
 UNCOVERED = "the guarantee does not cover what they give away"
 UNCOVERED_CHOICES = "the guarantee does not cover what these choices give away"
 """How an assumption ends that names facts of the schema which were taken from the private rows."""
-
 DETAILS = re.compile(r" \([^()]*\)(?= in one row$)")
 """What stands in brackets at the end of such a unit, such as the edges of public brackets."""
 
@@ -161,9 +158,9 @@ class Guarantee(ReprMixin, BaseModel):
 
     def resting_on(self, events: Sequence[Event]) -> Self:
         """Return the guarantee with the events that it was computed from; two guarantees are equal without them."""
-        made = self.model_copy()
-        object.__setattr__(made, "_events", tuple(events))
-        return made
+        copy = self.model_copy()
+        object.__setattr__(copy, "_events", tuple(events))
+        return copy
 
     @property
     def curve(self) -> PrivacyCurve:
@@ -321,11 +318,13 @@ class Guarantee(ReprMixin, BaseModel):
     def odds(self) -> str:
         """Return what even odds can become, with delta counted in."""
         epsilon, delta = self.exact_epsilon, self.exact_delta
-        found = most_certainty_text(epsilon, delta)
+        certainty = most_certainty_text(epsilon, delta)
         if is_almost_certain(epsilon, delta):
-            return f"almost certain afterwards ({found})"
+            return f"almost certain afterwards ({certainty})"
         return (
-            f"right afterwards with a probability of at most {found}" if delta else f"at most {found} sure afterwards"
+            f"right afterwards with a probability of at most {certainty}"
+            if delta
+            else f"at most {certainty} sure afterwards"
         )
 
     def frequencies(self) -> str:
@@ -335,11 +334,10 @@ class Guarantee(ReprMixin, BaseModel):
         curve, other = self.curve, "with another in its place" if self._is_swap() else "without it"
         chance = f", up to a probability of {at_most(self.exact_delta, 3)}" if self.exact_delta else ""
         return (
-            f"{attack_frequency_text(curve)}, where an attempt singles out, links, infers or reconstructs something of "
-            f"{one_unit(self._noun())}, and by chance means from a release made {other}; {advantage_text(curve)}. "
-            f"These are "
-            f"averages over attempts: what one unlucky outcome shows is bounded by epsilon alone, by a factor of at "
-            f"most {odds_factor_text(self.exact_epsilon)}{chance}."
+            f"{attack_frequency_text(curve)}, where a guess singles out, links, infers or reconstructs something of "
+            f"{one_unit(self._noun())}, and without means from a release made {other}; {advantage_text(curve)}. "
+            f"These are averages over guesses: what one unlucky outcome shows is bounded by epsilon alone, by a factor "
+            f"of at most {odds_factor_text(self.exact_epsilon)}{chance}."
         )
 
     def _is_swap(self) -> bool:
@@ -389,7 +387,7 @@ class Guarantee(ReprMixin, BaseModel):
         if not delta:
             return ""
         if delta > most_common_delta(self._public_rows):
-            return f", apart from a probability of {percent(delta)} with which anything about it may be shown"
+            return f", apart from a probability of {percent_at_most(delta)} with which anything about it may be shown"
         return f", up to an additional probability of at most {at_most(delta, 3)} (one in {math.floor(1 / delta):,})"
 
     def _adjacency_lines(self) -> list[str]:
@@ -440,6 +438,6 @@ class WithGuaranteeAndEvents(BaseModel):
 
     @model_validator(mode="after")
     def _rests_on_events(self) -> Self:
-        said = vars(self)
-        said["guarantee"] = said["guarantee"].resting_on(said["events"])
+        fields = vars(self)
+        fields["guarantee"] = fields["guarantee"].resting_on(fields["events"])
         return self

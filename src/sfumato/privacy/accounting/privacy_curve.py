@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import AccountingError
-from sfumato.privacy.accounting.composition import ComposedLoss, compose_losses
+from sfumato.privacy.accounting.composition import ComposedLoss, compose_losses, gaussian_mu_of_parts
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.gaussian_and_selection import run_delta, selection_delta
 from sfumato.privacy.accounting.privacy_loss import LossDistribution, loss_distribution
@@ -180,8 +180,8 @@ class PrivacyCurve:
     def _least_between(self, low: float, high: float, alarms: float) -> float:
         from scipy.optimize import minimize_scalar
 
-        found: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
-        return float(found.fun)
+        minimum: Any = minimize_scalar(self._hits_at, bounds=(low, high), args=(alarms,), method="bounded")
+        return float(minimum.fun)
 
     def _computed(self, epsilon: float) -> float:
         level, factor, tail = self.run.after_slack(epsilon)
@@ -207,8 +207,6 @@ def privacy_curve(events: Sequence[Event]) -> PrivacyCurve:
 
 def gaussian_mu_squared(event: Event) -> float:
     """Return mu squared of an event's Gaussian noise."""
-    from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts
-
     return gaussian_mu_of_parts(event.parts) ** 2
 
 

@@ -27,8 +27,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from sfumato.privacy.accounting.composition import LatticeNoise, compose_losses
-from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.event_kinds import gaussian_mu_of_parts
+from sfumato.privacy.accounting.event import Event, event_kind
 from sfumato.privacy.accounting.gaussian_and_selection import adaptive_rho, lattice_slack
 from sfumato.privacy.accounting.lattice_gaussian import lattice_epsilon_slack, tail_radius
 from sfumato.privacy.exact import Number, round_down, to_fraction
@@ -61,23 +60,20 @@ class FilterUse:
 
 def _rho(event: Event) -> float:
     """Return the rho of an event whose law is no continuous Gaussian."""
-    if event.kind == "discrete-gaussian":
-        return gaussian_mu_of_parts(event.parts) ** 2 / 2
+    kind = event_kind(event.kind)
+    if kind.rho is not None:
+        return kind.rho(event)
     return math.fsum((part.sensitivity / part.scale) ** 2 / 2 for part in event.parts)
 
 
 def _with_delta(events: Sequence[Event]) -> list[str]:
     """Return the kinds of events whose loss is unbounded with some probability, or is not known here."""
-    counted = ("discrete-gaussian", "gaussian", "lattice-gaussian", "gaussian-and-choices", "laplace")
+    kinds = [(event, event_kind(event.kind)) for event in events]
     return [
         event.kind
-        for event in events
-        if not (event.kind in counted and event.parts) and (event.cost[1] or event.kind not in PURE_KINDS)
+        for event, kind in kinds
+        if not (kind.totals_known and event.parts) and (event.cost[1] or not kind.counts_by_epsilon)
     ]
-
-
-PURE_KINDS = ("discrete-laplace", "laplace", "clipped-posterior", "declared")
-"""Kinds that count as e^2 / 2 where they have no delta."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +101,15 @@ class FilterTotals:
         spared = max(0.0, used.mu_squared - self.mu_squared) / 2
         slack = math.fsum(lattice_epsilon_slack(each.sigma, each.coordinates, self.reach) for each in used.lattices)
         growth = math.fsum(each.coordinates / (8 * each.sigma**2) for each in used.lattices)
-        found = [f"no total of mu^2 and rho holds releases of kind {kind}" for kind in used.refused]
+        problems = [f"no total of mu^2 and rho holds releases of kind {kind}" for kind in used.refused]
         if used.rho + spared > self.rho:
-            found.append(
+            problems.append(
                 f"mu^2: cap {self.mu_squared:.6g}, with this release {used.mu_squared:.6g}; rho: cap {self.rho:.6g}, "
                 f"with this release {used.rho:.6g}" + (f", and {spared:.6g} of what mu^2 lacks" if spared else "")
             )
         if len(used.lattices) > MOST_RUNS or slack > self.slack or growth > self.growth:
-            found.append(f"the rounding of {len(used.lattices)} runs exceeds what was set aside for {MOST_RUNS}")
-        return found
+            problems.append(f"the rounding of {len(used.lattices)} runs exceeds what was set aside for {MOST_RUNS}")
+        return problems
 
 
 @lru_cache(maxsize=64)

@@ -53,7 +53,7 @@ def turned_pair_l1(most: int) -> int:
 def misplaced_records(rows_per_person: int = 1) -> int:
     """Return by how much the number of records in the wrong place moves, for fixed released shares q.
 
-    Proof (:mod:`sfumato.evaluate.utility.marginals`): u = (1/2) |n q - c|_1; a record that comes or goes moves n q -
+    Proof (:mod:`sfumato.metrics.distances`): u = (1/2) |n q - c|_1; a record that comes or goes moves n q -
     c by
     q - e_i, a replaced one by e_i - e_j, each of half length at most 1; k records by k. A mean over tables moves no
     more.

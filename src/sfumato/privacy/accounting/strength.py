@@ -1,6 +1,6 @@
 """Strength of a guarantee in words: bands, odds, attack frequencies, warnings, refusals.
 
-Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over attempts: the tail,
+Everything is rounded up, so that each sentence is true as it stands. Frequencies are averages over guesses: the tail,
 what one unlucky outcome can show, is bounded by epsilon alone, and every text that tells the one tells the other.
 
 What an (epsilon, delta) promise leaves to an attacker who gives even odds to two neighbouring tables: whatever he sees
@@ -21,11 +21,11 @@ from typing import Literal
 
 from sfumato.errors import WeakGuaranteeError
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
-from sfumato.privacy.exact import at_least, at_most, format_fraction, to_fraction
+from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most, to_fraction
 
 BASELINE_IN_100 = 10
 
-"""Of 100 attempts, how many would succeed by chance in the sentences here."""
+"""Of 100 guesses, how many are right in the sentences here without the data that they are about."""
 
 
 @lru_cache(maxsize=512)
@@ -39,15 +39,16 @@ def _advantage(curve: PrivacyCurve) -> float:
 
 
 def attack_frequency_text(curve: PrivacyCurve) -> str:
-    """Return the most attempts that succeed.
+    """Return how often a guess is right at most that would be right now and then without the data it is about.
 
-    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3)), attack_frequency_text(PrivacyCurve.of_pair(15))
-    ('of 100 attempts that would succeed by chance in 10, at most 17 succeed', 'of 100 attempts that would succeed by \
-chance in 10, all may succeed')
+    >>> attack_frequency_text(PrivacyCurve.of_gaussian(0.3))
+    "a guess that is right 10 times in 100 without somebody's data is right at most 17 times with them"
+    >>> attack_frequency_text(PrivacyCurve.of_pair(15))
+    "a guess that is right 10 times in 100 without somebody's data may be right every time with them"
     """
     most = _successes(curve)
-    bound = f"at most {most} succeed" if most < 100 else "all may succeed"
-    return f"of 100 attempts that would succeed by chance in {BASELINE_IN_100}, {bound}"
+    bound = f"is right at most {most} times" if most < 100 else "may be right every time"
+    return f"a guess that is right {BASELINE_IN_100} times in 100 without somebody's data {bound} with them"
 
 
 def advantage_text(curve: PrivacyCurve) -> str:
@@ -183,7 +184,7 @@ def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tup
     if delta > most_common_delta(rows):
         found.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
-            f"probability of {percent(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
+            f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
     return tuple(found)
 
@@ -206,8 +207,3 @@ def require_strong_enough(epsilon: Fraction, delta: Fraction, allow_weak: bool) 
         problems += [f"delta {at_most(delta, 3)} is above {format_fraction(MOST_DELTA)}"] if delta > MOST_DELTA else []
         raise WeakGuaranteeError("this release would protect nobody", problems, REMEDY)
     return True
-
-
-def percent(share: Fraction) -> str:
-    """Return a probability in per cent, rounded up."""
-    return f"{at_most(100 * share, 3)} %"

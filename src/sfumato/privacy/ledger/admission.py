@@ -38,15 +38,15 @@ class SpendRequest:
         cls, events: Event | Sequence[Event] | None, epsilon: Number | None, delta: Number, note: str = ""
     ) -> SpendRequest:
         """Read the arguments of ``check`` and ``spend``: events, or an epsilon, never both."""
-        given = validated_events((events,) if isinstance(events, Event) else tuple(events or ()))
-        if bool(given) == (epsilon is not None):
-            found = "both events and an epsilon" if given else "neither an event nor an epsilon"
-            raise LedgerError(f"nothing clear to record: {found}", next_step="give events, or epsilon=0.5")
-        if given and to_fraction(delta, "delta"):
+        checked = validated_events((events,) if isinstance(events, Event) else tuple(events or ()))
+        if bool(checked) == (epsilon is not None):
+            problem = "both events and an epsilon" if checked else "neither an event nor an epsilon"
+            raise LedgerError(f"nothing clear to record: {problem}", next_step="give events, or epsilon=0.5")
+        if checked and to_fraction(delta, "delta"):
             raise LedgerError("events carry their own delta", next_step="give delta= only together with epsilon=")
         if not isinstance(note, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LedgerError(f"a note must be text, found {note!r}", next_step="give note='weekly figures'")
-        return cls(given, None if epsilon is None else to_positive_fraction(epsilon), to_delta(delta), note)
+        return cls(checked, None if epsilon is None else to_positive_fraction(epsilon), to_delta(delta), note)
 
     def events_for(self, account: Account) -> tuple[Event, ...]:
         """Return the events to record on this account."""
@@ -68,8 +68,8 @@ class SpendRequest:
 def validated_events(events: Sequence[Event]) -> tuple[Event, ...]:
     """Return the events as they will be read back, after checking that each costs no more than it states."""
     read = tuple(_as_recorded(event) for event in events)
-    found = ((event, understated_cost(event)) for event in read)
-    problems = [f"{event.method}: {problem}" for event, problem in found if problem is not None]
+    costs = ((event, understated_cost(event)) for event in read)
+    problems = [f"{event.method}: {problem}" for event, problem in costs if problem is not None]
     if problems:
         hint = "state what the parts cost; give epsilon= instead of events for a release that was made elsewhere"
         raise AccountingError("the stated cost of these events does not hold; nothing was recorded", problems, hint)
@@ -172,12 +172,14 @@ def _refuse_endless(after: Account) -> None:
 
 
 def _misfits(account: Account, event: Event) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     if event.table != account.name:
-        found.append(f"{event.method} ran on table {event.table!r}: another cap would pay for it")
+        problems.append(f"{event.method} ran on table {event.table!r}: another cap would pay for it")
     if event.adjacency != account.adjacency:
-        found.append(f"{event.method} is stated for adjacency {event.adjacency}, the account for {account.adjacency}")
-    return found
+        problems.append(
+            f"{event.method} is stated for adjacency {event.adjacency}, the account for {account.adjacency}"
+        )
+    return problems
 
 
 def _over_budget(account: Account, after: Account, *more: str) -> BudgetExceeded:
@@ -207,8 +209,8 @@ def _cost_line(what: str, cap: Fraction, spent: Fraction, total: Fraction) -> st
 
 
 def _tight_line(account: Account, total: Fraction | None) -> str:
-    found = "no finite epsilon" if total is None else f"epsilon {_say(total)}"
-    return f"tight composition of all releases gives {found} at delta {_say(account.caps[1])}"
+    bound = "no finite epsilon" if total is None else f"epsilon {_say(total)}"
+    return f"tight composition of all releases gives {bound} at delta {_say(account.caps[1])}"
 
 
 def _say(amount: Fraction, shown: Callable[[Fraction], str] = format_fraction) -> str:

@@ -72,16 +72,16 @@ class ChainRow(NamedTuple):
 
     def content(self) -> dict[str, Any]:
         """Return what the row holds; raises one of ``UNREADABLE`` for a damaged one."""
-        found = json.loads(self.body)
-        if not isinstance(found, dict):
-            raise ValueError(f"{type(found).__name__} instead of an object")
-        return found  # pyright: ignore[reportUnknownVariableType]
+        content = json.loads(self.body)
+        if not isinstance(content, dict):
+            raise ValueError(f"{type(content).__name__} instead of an object")
+        return content  # pyright: ignore[reportUnknownVariableType]
 
     def entry(self) -> Entry:
         """Return the row as an entry."""
         try:
-            found = self.content()
-            event = Event.from_json(found.get("event", found))  # format 1 held nothing but the event
+            content = self.content()
+            event = Event.from_json(content.get("event", content))  # format 1 held nothing but the event
         except UNREADABLE as error:
             reason = " ".join(str(error).split())
             raise LedgerError(f"row {self.sequence} of the ledger holds no event that can be read: {reason}") from error
@@ -118,10 +118,10 @@ def read_head(connection: sa.Connection, *, hold: bool = False, formats: Sequenc
     """Return the end of the chain; ``hold`` keeps all others from writing until the transaction ends."""
     query = sa.select(HEAD.c.sequence, HEAD.c.hash, HEAD.c.format)
     # SQLite ignores this: there the whole transaction already holds the file.
-    found = connection.execute(query.with_for_update() if hold else query).all()
-    if len(found) != 1:
-        raise LedgerTampered(f"the ledger has {len(found)} heads instead of one", next_step=VERIFY)
-    head = ChainHead(*found[0])
+    heads = connection.execute(query.with_for_update() if hold else query).all()
+    if len(heads) != 1:
+        raise LedgerTampered(f"the ledger has {len(heads)} heads instead of one", next_step=VERIFY)
+    head = ChainHead(*heads[0])
     if head.format not in formats:
         hint = f"this release of sfumato reads format {FORMAT}; use the one that wrote it"
         if head.format == 1:
@@ -181,8 +181,8 @@ def last_row(connection: sa.Connection, table: str | None = None) -> ChainRow | 
     query = sa.select(*_COLUMNS).order_by(CHAIN.c.sequence.desc()).limit(1)
     if table is not None:
         query = query.where(CHAIN.c.table_name == table)
-    found = connection.execute(query).one_or_none()
-    return None if found is None else ChainRow(*found)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else ChainRow(*row)
 
 
 def append(

@@ -84,7 +84,7 @@ class Ledger(ReprMixin):
         on the assumption that the parameters of all releases were fixed before the first of them was seen. ``"filter"``
         fixes totals of mu^2 (Gaussian noise) and rho (choices) that are (epsilon, delta)-DP together, and admits
         what fits: nearly what "tight" admits of AIM and MST, and valid for releases that are chosen one after the
-        other. ``"filter 1/3"`` says which share is for choices (a tenth unless said: AIM; MST wants a third).
+        other. ``"filter 1/3"`` says which share is for choices (a tenth by default: AIM; MST wants a third).
         """
         wanted = Account.opened(name, epsilon, delta, adjacency, composition)
         if not self._store.exists():
@@ -238,12 +238,12 @@ class Ledger(ReprMixin):
         """Return accounts, all rows of the chain, what came of each event, and the head, in a form for JSON."""
         with self._reading() as (connection, accounts):
             rows = [_exported(row) for row in chain.rows(connection)]
-            found = spend_outcomes.outcomes_of(chain.rows(connection, kinds=spend_outcomes.OUTCOME_KINDS))
+            outcomes = spend_outcomes.outcomes_of(chain.rows(connection, kinds=spend_outcomes.OUTCOME_KINDS))
             spends = [row["sequence"] for row in rows if row["kind"] == "event"]
             return {
                 "accounts": [account.model_dump(mode="json") for account in accounts.values()],
                 "entries": rows,
-                "outcomes": {str(each): str(found.get(each, spend_outcomes.UNKNOWN)) for each in spends},
+                "outcomes": {str(each): str(outcomes.get(each, spend_outcomes.UNKNOWN)) for each in spends},
                 "head": chain.read_head(connection).hash,
             }
 
@@ -271,9 +271,9 @@ def _with_composed_total(connection: sa.Connection, account: Account) -> Account
 
 def _formal_events(connection: sa.Connection, account: Account) -> list[Event]:
     """Return the account's formal events, each from a row that has its hash."""
-    found = list(chain.rows(connection, account.name, ("event",)))
-    changed = [f"row {row.sequence} was changed: its content does not have its hash" for row in found if not row.holds]
-    events = [event for event in (row.entry().event for row in found) if event.is_formal]
+    rows = list(chain.rows(connection, account.name, ("event",)))
+    changed = [f"row {row.sequence} was changed: its content does not have its hash" for row in rows if not row.holds]
+    events = [event for event in (row.entry().event for row in rows) if event.is_formal]
     if changed or len(events) != account.events:
         raise LedgerTampered(f"the events of table {account.name!r} were changed by hand", changed, chain.VERIFY)
     return events

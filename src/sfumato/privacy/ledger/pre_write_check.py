@@ -174,8 +174,8 @@ def _account_problems(connection: sa.Connection, head: ChainHead, stored: Sequen
         sealed, held = "", "unreadable"
     if sealed == held:
         return []
-    found = [problem for row in stored for problem in _differences(connection, row)]
-    return found or [f"the accounts are not those that row {head.sequence}, the last one, was sealed with"]
+    problems = [problem for row in stored for problem in _differences(connection, row)]
+    return problems or [f"the accounts are not those that row {head.sequence}, the last one, was sealed with"]
 
 
 def _standing(row: dict[str, Any]) -> dict[str, Any]:

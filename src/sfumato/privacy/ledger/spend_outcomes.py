@@ -45,8 +45,8 @@ def outcome_rows(
     """Return one row for each entry, after checking that the ledger holds it."""
     records: list[PendingRow] = []
     for entry in entries:
-        found = rows_between(connection, entry.sequence, entry.sequence)
-        if not found or found[0].kind != "event" or (found[0].hash, found[0].table_name) != (entry.hash, entry.table):
+        rows = rows_between(connection, entry.sequence, entry.sequence)
+        if not rows or rows[0].kind != "event" or (rows[0].hash, rows[0].table_name) != (entry.hash, entry.table):
             hint = "find out whether the ledger was replaced or changed since; publish nothing that it does not count"
             headline = f"entry {entry.sequence} of table {entry.table!r} is not in this ledger: its cost is not counted"
             raise MissingEntryError(headline, next_step=hint)
@@ -64,18 +64,18 @@ def read_outcome(row: ChainRow) -> dict[str, Any]:
 
 def outcomes_of(marks: Iterable[ChainRow]) -> dict[int, Outcome]:
     """Return what came of each marked event; a bundle that was saved stays saved."""
-    found: dict[int, Outcome] = {}
+    outcomes: dict[int, Outcome] = {}
     for row in marks:
         try:
             mark = read_outcome(row)
         except UNREADABLE as error:
             raise LedgerTampered(f"row {row.sequence} of the ledger cannot be read", next_step=VERIFY) from error
-        before = found.get(mark["entry"])
+        before = outcomes.get(mark["entry"])
         bundles = before.bundles if before else ()
         if row.kind == "saved":
             sha256: str = mark["sha256"]
             bundles = (*(each for each in bundles if each != sha256), sha256)
-            found[mark["entry"]] = Outcome(kind="saved", sha256=sha256, recorded_at=row.recorded_at, bundles=bundles)
+            outcomes[mark["entry"]] = Outcome(kind="saved", sha256=sha256, recorded_at=row.recorded_at, bundles=bundles)
         elif not bundles:
-            found[mark["entry"]] = Outcome(kind="lost", reason=mark["reason"], recorded_at=row.recorded_at)
-    return found
+            outcomes[mark["entry"]] = Outcome(kind="lost", reason=mark["reason"], recorded_at=row.recorded_at)
+    return outcomes

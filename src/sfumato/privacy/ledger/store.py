@@ -31,7 +31,6 @@ LONGEST_PAUSE = 0.02
 _CREATION_LOCK = 0x5F0A70  # any number does, as long as every process uses the same
 _INIT = "make a ledger with 'sfumato ledger init' or Ledger(...).open_table(name, epsilon=...)"
 _DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
-
 _metadata = sa.MetaData()
 _number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -56,7 +55,6 @@ ACCOUNTS = sa.Table(
     sa.Column("events", _number, nullable=False),
     sa.Column("exposures", _number, nullable=False),
 )
-
 HEAD = sa.Table(
     "sfumato_ledger_head",
     _metadata,
@@ -128,8 +126,8 @@ class Store:
         """Return what the database itself finds wrong with its file (SQLite only)."""
         if not self.path:
             return []
-        found = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else [f"the file is damaged: {' '.join(line.split())}" for line in found]
+        lines = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]
+        return [] if lines == ["ok"] else [f"the file is damaged: {' '.join(line.split())}" for line in lines]
 
     def _begin_write(self, connection: sa.Connection) -> None:
         if self.path:
@@ -165,11 +163,11 @@ class Store:
         if not _is_there(path):
             return
         with self._engine().connect() as connection:
-            found = sa.inspect(connection).get_table_names()
+            tables = sa.inspect(connection).get_table_names()
         # One look only: between two of them another process may have made the ledger.
-        if found and HEAD.name not in found:
+        if tables and HEAD.name not in tables:
             headline = f"{path} is a database with other tables in it, not a ledger"
-            raise UnreadableLedgerError(headline, found, "give the ledger a file of its own")
+            raise UnreadableLedgerError(headline, tables, "give the ledger a file of its own")
 
     @contextmanager
     def _named_errors(self) -> Generator[None, None, None]:

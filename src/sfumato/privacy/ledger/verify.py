@@ -126,8 +126,8 @@ class ChainReplay:
             return
         events = self._formal.setdefault(account.name, [])
         events.append(event)
-        found = exceeded_totals(account, events)
-        self.problems += [f"row {row.sequence} exceeds the totals of {row.table_name!a}: {each}" for each in found]
+        exceeded = exceeded_totals(account, events)
+        self.problems += [f"row {row.sequence} exceeds the totals of {row.table_name!a}: {each}" for each in exceeded]
 
     def _look_at_cost(self, row: ChainRow, account: Account, event: Event) -> None:
         self.problems += [f"row {row.sequence}: {problem}" for problem in event_mismatches(account, [event])]
@@ -164,8 +164,8 @@ class ChainReplay:
         if head.format == 1:
             self.warnings.append("the ledger is of format 1: 'sfumato ledger upgrade' goes on in the new format")
         if head.sequence != self._last.sequence:
-            found = f"the ledger remembers {head.sequence} rows, but the last one is row {self._last.sequence}"
-            self.problems.append(found)
+            problem = f"the ledger remembers {head.sequence} rows, but the last one is row {self._last.sequence}"
+            self.problems.append(problem)
         elif head.hash != self._last.hash:
             self.problems.append(f"row {self._last.sequence}, the last one, is not the one that the ledger remembers")
 
@@ -179,8 +179,8 @@ class ChainReplay:
         place = f"row {self.opened_in[rebuilt.name]} and those after it"
         for column in ACCOUNTS.columns.keys():  # noqa: SIM118
             if stored[column] != due[column]:
-                found = f"{column} is {stored[column]!a}, but {place} give {due[column]!a}"
-                self.problems.append(f"the account {rebuilt.name!a} was changed: {found}")
+                difference = f"{column} is {stored[column]!a}, but {place} give {due[column]!a}"
+                self.problems.append(f"the account {rebuilt.name!a} was changed: {difference}")
 
     def finish(self) -> Verification:
         """Return the verdict once every row and every account was seen."""
@@ -229,10 +229,10 @@ def upgrade_format(connection: sa.Connection, damage: Sequence[str]) -> Verifica
     Format 1 sealed no totals, so its whole chain is checked first; it goes on with rows that carry them.
     """
     head = read_head(connection, hold=True, formats=(1, FORMAT))
-    found = verify_connection(connection, None, damage)
-    if not found:
-        raise LedgerTampered("the ledger was changed or damaged", found.problems, ONLY_SOUND)
+    verification = verify_connection(connection, None, damage)
+    if not verification:
+        raise LedgerTampered("the ledger was changed or damaged", verification.problems, ONLY_SOUND)
     if head.format == FORMAT:
-        return found
+        return verification
     append(connection, all_accounts(connection), [PendingRow("upgrade", None, {"from": head.format})], head)
     return verify_connection(connection, None, ())

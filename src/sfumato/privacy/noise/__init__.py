@@ -47,7 +47,6 @@ __all__ = [
     "privacy_map",
     "require_samplable",
 ]
-
 OPENDP = "OpenDP"
 AddNoise = Callable[[ArrayLike, Fraction, Randomness | None], Counts]
 

@@ -122,6 +122,6 @@ def _chosen(deficits: Deficits, rate: Fraction, uniform: UniformSource) -> int:
     totals = cumulative_weights(counts)
     while True:
         at, place = sample_level(totals, uniform)
-        found = int(by_level[firsts[at] + place])
-        if bernoulli_exp(rate * int(deficits[found]), at, uniform):
-            return found
+        candidate = int(by_level[firsts[at] + place])
+        if bernoulli_exp(rate * int(deficits[candidate]), at, uniform):
+            return candidate

@@ -48,7 +48,7 @@ def _answer(
 ) -> CriterionAnswer:
     heading, proved = capitalize_first(criterion), say("wp_216.unproved")
     if curve is not None:
-        proved = f"{capitalize_first(attack_frequency_text(curve))}, for every attack on one person."
+        proved = f"{capitalize_first(attack_frequency_text(curve))}, whatever the attack."
     results = report.of(criterion)
     best = strongest_of(results)
     if best is None:

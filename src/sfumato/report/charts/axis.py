@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sfumato.formatting import format_number
@@ -27,21 +27,16 @@ class Scale:
         >>> Scale(0, 10, 100, 200).at(2.5), Scale(1, 16, 0, 100, logarithmic=True).at(4), Scale(0, 1, 0, 9).at(7)
         (125.0, 50.0, 9.0)
         """
-        low, high, found = (math.log(each) if self.logarithmic else each for each in (self.low, self.high, value))
-        share = (found - low) / (high - low) if high > low else 0.5
+        low, high, at = (math.log(each) if self.logarithmic else each for each in (self.low, self.high, value))
+        share = (at - low) / (high - low) if high > low else 0.5
         return self.start + (self.end - self.start) * min(max(share, 0.0), 1.0)
 
 
 MOST = 5
-
 MOST_LETTERS = 40
-
 """Letters that have room on an axis; where there are more, only its ends are written."""
-
 FIRST_DAY = dt.date(1970, 1, 1)
-
 YEARS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
-
 MONTHS = (1, 2, 3, 6)
 
 
@@ -163,3 +158,88 @@ def open_bin_labels(words: Sequence[str], edges: Sequence[float], kind: str) -> 
     whole = kind in ("integer", "date")
     low, high = (math.ceil(edges[1]) - 1, math.ceil(edges[-2])) if whole else (edges[1], edges[-2])
     return [f"{format_value(low, kind)} or less", *words[1:-1], f"{format_value(high, kind)} or more"]
+
+
+AIR = 0.05
+"""Share of the range that stays free above the highest point."""
+NEAR_ZERO = 0.35
+"""An axis starts at 0 where its lowest value is at most this share of its highest."""
+STEPS = ((1, 2, 5), (1, 3), (1,))
+"""Places of an axis of equal factors within each power of ten, the most first."""
+PLAIN = (1e-4, 1e4)
+"""Between these, a number on an axis of equal factors is written out."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis says: its title, its ends where they are set, and where its ticks stand if not at round places."""
+
+    title: str
+    low: float | None = None
+    high: float | None = None
+    logarithmic: bool = False
+    percent: bool = False
+    places: Sequence[float] | None = None
+    kind: str = "number"
+    """Of its values: number, integer or date."""
+
+    def spanning(self, values: Iterable[float], from_zero: bool = False) -> Axis:
+        """Return the axis with both ends: those that were set, or the ones that hold the values.
+
+        >>> Axis("share").spanning([0.1, 0.8], from_zero=True)
+        Axis(title='share', low=0.0, high=0.835, logarithmic=False, percent=False, places=None, kind='number')
+        """
+        known = sorted(value for value in values if math.isfinite(value) and (value > 0 or not self.logarithmic))
+        least, most = (known[0], known[-1]) if known else (1.0, 1.0)
+        low, high = self._around(least, most, from_zero)
+        return replace(self, low=low if self.low is None else self.low, high=high if self.high is None else self.high)
+
+    def _around(self, low: float, high: float, from_zero: bool) -> tuple[float, float]:
+        if self.logarithmic:
+            return (low, high) if low < high else (low / 2, high * 2)
+        if not from_zero:
+            return (low, high) if low < high else (low - 0.5, high + 0.5)
+        air = AIR * (high - low) or 0.5 * abs(high) or 1.0
+        top = min(high + air, 1.0) if self.percent and high <= 1 else high + air
+        if 0 <= low <= NEAR_ZERO * high:
+            return 0.0, round(top, 12)
+        return (max(low - air, 0.0) if low >= 0 else low - air), top
+
+    def ends(self) -> tuple[float, float]:
+        """Return both ends of an axis that has them."""
+        return (0.0 if self.low is None else self.low, 1.0 if self.high is None else self.high)
+
+    def say(self, value: float) -> str:
+        """Return a value of the axis in words.
+
+        >>> Axis("risk", percent=True).say(0.1234), Axis("epsilon").say(0.1)
+        ('12.3 %', '0.1')
+        """
+        return f"{100 * value:.3g} %" if self.percent else f"{value:.4g}"
+
+    def ticks(self, letters: float = math.inf) -> list[tuple[float, str]]:
+        """Return places and their words; ``letters`` is how many of them have room side by side."""
+        low, high = self.ends()
+        if self.places is not None:
+            return [(place, _plain(place)) for place in self.places if low <= place <= high]
+        if self.logarithmic:
+            return _factor_ticks(low, high, letters)
+        if self.percent:
+            return [(place / 100, f"{word}%") for place, word in ticks(100 * low, 100 * high)]
+        return ticks(low, high, self.kind)
+
+
+def _factor_ticks(low: float, high: float, letters: float) -> list[tuple[float, str]]:
+    """Return the most places of an axis of equal factors that have room."""
+    kept: list[tuple[float, str]] = []
+    for steps in STEPS:
+        powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+        places = [step * 10.0**power for power in powers for step in steps]
+        kept = [(place, _plain(place)) for place in places if low * 0.9999 <= place <= high * 1.0001]
+        if len(kept) >= 2 and sum(len(word) + 2 for _, word in kept) <= letters:
+            return kept
+    return kept if len(kept) >= 2 else [(low, _plain(low)), (high, _plain(high))]
+
+
+def _plain(number: float) -> str:
+    return f"{number:.4g}" if PLAIN[0] <= abs(number) < PLAIN[1] else short(number)

@@ -10,22 +10,21 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from sfumato.report.charts.axis import short
+from sfumato.report.charts.axis import Axis, Scale, format_value, short
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH
-from sfumato.report.charts.plane import FOOT, TOP, WIDE, Axis, Plane
+from sfumato.report.charts.plane import CARD, FOOT, TOP, WIDE, Plane
 from sfumato.report.charts.svg import svg, text_width, truncate
 
 LINE = 15
-
 """Height of a line of names."""
-
 WIDEST = 48.0
-
 """Units that one thing is wide at most."""
-
 TONES = 4
-
 FILLS = ("full", "half", "light")
+ROW, BOX_ROW = 32, 24
+"""Heights of the rows of violins and of boxes."""
+THIN = 3.0
+"""Half of the width of equal values: a thin bar."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +201,28 @@ class BoxMark:
     name: str
     quantiles: tuple[float, float, float, float, float]
 
+    def hint(self) -> str:
+        """Return its numbers for the pointer."""
+        words = ", ".join(f"{share} {short(value)}" for share, value in zip(SHARES, self.quantiles, strict=True))
+        return f"<title>{escape(self.name)}, {escape(self.place)}: {words}</title>"
+
+    def draw(self, along: Scale, middle: float, thick: float, look: str, hint: str, upright: bool) -> str:
+        """Return whiskers from 5 to 95 %, a box around the middle half, and a line at the median.
+
+        What lies beyond the axis ends at its end. An upright box stands at ``middle`` from the left, another one lies
+        at ``middle`` from the top.
+        """
+        low, first, median, third, high = (along.at(value) for value in self.quantiles)
+        near, far, edge = min(first, third), max(abs(third - first), 1.0), middle - thick / 2
+        if upright:
+            whisker, line = f"M{middle:.1f} {low:.1f}V{high:.1f}", f"M{edge:.1f} {median:.1f}h{thick:.1f}"
+            box = f'x="{edge:.1f}" y="{near:.1f}" width="{thick:.1f}" height="{far:.1f}"'
+        else:
+            whisker, line = f"M{low:.1f} {middle:.1f}H{high:.1f}", f"M{median:.1f} {edge:.1f}v{thick:.1f}"
+            box = f'x="{near:.1f}" y="{edge:.1f}" width="{far:.1f}" height="{thick:.1f}"'
+        stroke = f'<path class="stroke {look.split()[0]}" d="{whisker}"/>'
+        return f'<g>{hint}{stroke}<rect class="{look} opaque" {box}/><path class="ink" d="{line}"/></g>'
+
 
 @dataclass(frozen=True)
 class Boxes:
@@ -236,38 +257,52 @@ class Boxes:
         return slots.picture([self._box(box, slots, hints) for box in self.items], words)
 
     def _box(self, box: BoxMark, slots: CategoryAxis, hints: bool) -> str:
-        """Return one box with its numbers for the pointer; what lies above the axis ends at its end."""
         part, wide = self._names.index(box.name), slots.thing
-        start = slots.start(self._places.index(box.place), part) + 0.1 * wide
-        ends = [slots.plane.up.at(value) for value in box.quantiles]
-        look = style_of(part)
-        return (
-            f'<g>{_hint(box) if hints else ""}<path class="stroke {look.split()[0]}" '
-            f'd="M{start + 0.4 * wide:.1f} {ends[0]:.1f}V{ends[4]:.1f}"/>'
-            f'<rect class="{look} opaque" x="{start:.1f}" y="{ends[3]:.1f}" width="{0.8 * wide:.1f}" '
-            f'height="{ends[1] - ends[3]:.1f}"/><path class="ink" d="M{start:.1f} {ends[2]:.1f}h{0.8 * wide:.1f}"/></g>'
-        )
+        middle = slots.start(self._places.index(box.place), part) + 0.5 * wide
+        hint = box.hint() if hints else ""
+        return box.draw(slots.plane.up, middle, 0.8 * wide, style_of(part), hint, upright=True)
 
     def spoken(self) -> str:
         """Return the medians in words."""
         by_name = {name: [box for box in self.items if box.name == name] for name in self._names}
         medians = [
-            f"{name}: {describe_values([box.quantiles[2] for box in found], [box.place for box in found])}"
-            for name, found in by_name.items()
+            f"{name}: {describe_values([box.quantiles[2] for box in boxes], [box.place for box in boxes])}"
+            for name, boxes in by_name.items()
         ]
         return f"Medians by {self.x}: {'; '.join(medians)}."
 
 
-def _hint(box: BoxMark) -> str:
-    told = ", ".join(f"{share} {short(value)}" for share, value in zip(SHARES, box.quantiles, strict=True))
-    return f"<title>{escape(box.name)}, {escape(box.place)}: {told}</title>"
+@dataclass(frozen=True)
+class RowAxis(Axis):
+    """An upright axis of names, the first at the top."""
+
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, title: str, names: Sequence[str]) -> RowAxis:
+        """Return the axis of some names, one row for each."""
+        return cls(title, 0.0, float(len(names)), names=tuple(names))
+
+    def ticks(self, letters: float = math.inf) -> list[tuple[float, str]]:
+        """Return the middle of each row and its name."""
+        return [(self.row(place), name) for place, name in enumerate(self.names)]
+
+    def row(self, place: int) -> float:
+        """Return the middle of a row."""
+        return len(self.names) - place - 0.5
 
 
-ROW = 32
-
-THIN = 3.0
-
-"""Half of the width of equal values: a thin bar."""
+def box_rows(boxes: Sequence[BoxMark], number: Axis, rows: str, words: str) -> Markup:
+    """Return one box below another on an axis of numbers or dates; ``rows`` is what the names at the side are."""
+    names = RowAxis.of(rows, [box.place for box in boxes])
+    height = TOP + BOX_ROW * len(boxes) + FOOT
+    plane = Plane(number, names, CARD, height)
+    drawn = [
+        box.draw(plane.across, plane.up.at(names.row(place)), 14.0, "tone-1 half", hint, upright=False)
+        for place, box in enumerate(boxes)
+        for hint in [f"<title>{escape(box.place)}: median {format_value(box.quantiles[2], number.kind)}</title>"]
+    ]
+    return svg(CARD, height, [*plane.frame(), *drawn], words, "map")
 
 
 @dataclass(frozen=True)
@@ -280,17 +315,6 @@ class ViolinMark:
     middle: float
     tone: int = 0
     """Which colour of the stylesheet; 0 is the muted one."""
-
-
-@dataclass(frozen=True)
-class _Names(Axis):
-    """An upright axis of names, the first at the top."""
-
-    names: tuple[str, ...] = ()
-
-    def ticks(self, letters: float = math.inf) -> list[tuple[float, str]]:
-        """Return the middle of each row and its name."""
-        return [(len(self.names) - place - 0.5, name) for place, name in enumerate(self.names)]
 
 
 @dataclass(frozen=True)
@@ -321,11 +345,11 @@ class Violins:
         ends = [end for item in self.items for end in (min(item.at), max(item.at), item.middle)]
         ends += [at for _, at in self.rules]
         across = Axis(self.title, logarithmic=self.logarithmic).spanning(ends, from_zero=not self.logarithmic)
-        names = tuple(item.name for item in self.items)
-        plane = Plane(across, _Names("", 0.0, float(len(names)), names=names), width, self.height)
+        names = RowAxis.of("", [item.name for item in self.items])
+        plane = Plane(across, names, width, self.height)
         drawn = [
             *plane.frame(),
-            *(_violin(item, len(names) - place - 0.5, plane, hints) for place, item in enumerate(self.items)),
+            *(_violin(item, names.row(place), plane, hints) for place, item in enumerate(self.items)),
             *(part for rule in self.rules for part in _rule(rule, plane)),
         ]
         return svg(width, self.height, drawn, words, "broad" if width >= WIDE else "slender")
@@ -333,8 +357,8 @@ class Violins:
 
 def _violin(item: ViolinMark, row: float, plane: Plane, hints: bool) -> str:
     y, x, half = plane.up.at(row), plane.across.at(item.middle), 0.46 * ROW
-    told = f"middle {short(item.middle)}, from {short(min(item.at))} to {short(max(item.at))}"
-    hint = f"<title>{escape(item.name)}: {told}</title>" if hints else ""
+    ends = f"from {short(min(item.at))} to {short(max(item.at))}"
+    hint = f"<title>{escape(item.name)}: middle {short(item.middle)}, {ends}</title>" if hints else ""
     look = f"tone-{item.tone}" if item.tone else "yardstick"
     return (
         f'<g>{hint}<path class="{look} half" d="{_outline(item, y, half, plane)}"/>'

@@ -57,11 +57,11 @@ class ColumnGraph:
     @property
     def beside(self) -> dict[str, list[str]]:
         """The columns that each was measured with."""
-        found: dict[str, list[str]] = {name: [] for name in self.columns}
+        others: dict[str, list[str]] = {name: [] for name in self.columns}
         for one, other in self.lines:
-            found[one].append(other)
-            found[other].append(one)
-        return found
+            others[one].append(other)
+            others[other].append(one)
+        return others
 
     def tied(self) -> ColumnGraph:
         """Return the graph without the columns that nothing ties."""
@@ -178,13 +178,13 @@ def _ties(ties: Mapping[Pair, Edge], circle: _Circle) -> list[str]:
 
 
 def _faces(graph: ColumnGraph, circle: _Circle) -> list[str]:
-    found: list[str] = []
+    faces: list[str] = []
     for names in (names for names in graph.tables if len(names) > 2):
         corners = sorted(names, key=circle.order.index)
         sides = zip(corners, [*corners[1:], corners[0]], strict=True)
         joined = "".join(path if i == 0 else path[path.index("Q") :] for i, path in enumerate(_paths(circle, sides)))
-        found.append(f'<path class="face" d="{joined}Z"/>')
-    return found
+        faces.append(f'<path class="face" d="{joined}Z"/>')
+    return faces
 
 
 def _paths(circle: _Circle, sides: Iterable[Pair]) -> list[str]:
@@ -201,13 +201,13 @@ def _rules(graph: ColumnGraph, circle: _Circle) -> list[str]:
 
 def _columns(circle: _Circle) -> list[str]:
     """Return dots and names; no name stands upside down."""
-    found: list[str] = []
+    drawn: list[str] = []
     for name in circle.order:
         (x, y), (further, lower) = circle.spot(name), circle.spot(name, 11)
         right = math.cos(circle.angle(name)) > -1e-9
         turn = 0.0 if circle.level else math.degrees(circle.angle(name)) + (0 if right else 180)
         place = f"translate({further:.1f} {lower:.1f})" + ("" if not turn else f" rotate({turn:.1f})")
         kind = "start" if right else "end"
-        found.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
-        found.append(f'<text class="word {kind}" dy="4" transform="{place}">{truncate(name, LONGEST)}</text>')
-    return found
+        drawn.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>')
+        drawn.append(f'<text class="word {kind}" dy="4" transform="{place}">{truncate(name, LONGEST)}</text>')
+    return drawn

@@ -42,11 +42,11 @@ def figure_html(drawing: Figure, words: str, height: int, narrow: bool) -> Marku
 
 def legend(entries: Entries) -> Markup:
     """Return the names with their marks as a list; a thing alone needs none."""
-    found = list(entries)
-    if len(found) < 2:
+    listed = list(entries)
+    if len(listed) < 2:
         return Markup("")
     item = (
         f'<li data-plain><svg class="key" viewBox="0 0 {KEY_WIDTH} {KEY_HEIGHT}" aria-hidden="true">{{}}</svg>{{}}</li>'
     )
-    drawn = [Markup(item).format(Markup(mark), name) for mark, name in found]  # noqa: S704  of numbers and classes
+    drawn = [Markup(item).format(Markup(mark), name) for mark, name in listed]  # noqa: S704  of numbers and classes
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(drawn))

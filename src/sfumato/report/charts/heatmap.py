@@ -100,8 +100,8 @@ def heatmap(
     """
     frame = _HeatmapFrame.of(down, across)
     upward = amounts[::-1] if down.rises else amounts
-    said = written is not None and upward.size <= MOST_WRITTEN and _fits(written, frame, across.size)
-    strongest = PALE if said else 1.0
+    has_words = written is not None and upward.size <= MOST_WRITTEN and _fits(written, frame, across.size)
+    strongest = PALE if has_words else 1.0
     levels = np.ceil(SHADES * np.sqrt(upward.clip(0) / (top or float(upward.max(initial=0.0)) or 1.0)))
     scale = f"translate({frame.left:.1f} {TITLE}) scale({frame.broad / across.size:.4f} {frame.high / down.size:.4f})"
     runs = [
@@ -110,7 +110,7 @@ def heatmap(
     drawn = [
         f'<rect class="ground" x="{frame.left:.1f}" y="{TITLE}" width="{frame.broad:.1f}" height="{frame.high:.1f}"/>',
         f'<g class="shade" transform="{scale}">{"".join(runs)}</g>',
-        *(_cells(written, frame, down, across) if said and written is not None else ()),
+        *(_cells(written, frame, down, across) if has_words and written is not None else ()),
         *_trend(line, frame, down, across),
         *_down_words(down, frame),
         *_across_words(across, frame),
@@ -203,13 +203,13 @@ def _across_words(side: HeatmapAxis, frame: _HeatmapFrame) -> list[str]:
 def across_ticks(side: HeatmapAxis, left: float, broad: float, y: float) -> list[str]:
     """Return the ticks of a real axis below a picture; words at its ends stay inside."""
     low, high = side.edges[0], side.edges[-1]
-    found: list[str] = []
+    drawn: list[str] = []
     for value, word in ticks(low, high, side.kind):
         x = left + broad * (value - low) / ((high - low) or 1.0)
         inside = min(x, WIDTH - LETTER * len(word) / 2)
-        found.append(f'<path class="line" d="M{x:.1f} {y:.1f}v4"/>')
-        found.append(f'<text class="word" x="{inside:.1f}" y="{y + 18:.1f}">{escape(word)}</text>')
-    return found
+        drawn.append(f'<path class="line" d="M{x:.1f} {y:.1f}v4"/>')
+        drawn.append(f'<text class="word" x="{inside:.1f}" y="{y + 18:.1f}">{escape(word)}</text>')
+    return drawn
 
 
 def _level_words(side: HeatmapAxis, frame: _HeatmapFrame, y: float) -> list[str]:

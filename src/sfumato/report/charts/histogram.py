@@ -51,7 +51,7 @@ class HistogramBins:
     """Amounts in cells of a real axis: shares or counts, of one side or of two."""
 
     edges: FloatArray
-    made: FloatArray
+    released: FloatArray
     true: FloatArray | None = None
     noise: FloatArray | None = None
     """How far 95 % of the noise reaches in each cell."""
@@ -63,26 +63,26 @@ class HistogramBins:
     @property
     def total(self) -> float:
         """What the amounts add up to, on the side where they are more."""
-        sides = [self.made.clip(0)] + ([] if self.true is None else [self.true])
+        sides = [self.released.clip(0)] + ([] if self.true is None else [self.true])
         return max(float(side.sum()) for side in sides) or 1.0
 
     def occupied(self) -> HistogramBins:
         """Return the cells without the ends that hold next to nothing; of noisy counts, nothing but noise."""
-        low, high = self._empty_end(slice(None)), len(self.made) - self._empty_end(slice(None, None, -1))
+        low, high = self._empty_end(slice(None)), len(self.released) - self._empty_end(slice(None, None, -1))
         if high <= low:
             return self
         cut = {
             name: None if side is None else side[low:high]
             for name, side in (("true", self.true), ("noise", self.noise), ("shape", self.shape))
         }
-        return replace(self, edges=self.edges[low : high + 1], made=self.made[low:high], **cut)
+        return replace(self, edges=self.edges[low : high + 1], released=self.released[low:high], **cut)
 
     def _empty_end(self, way: slice) -> int:
         """Return how many cells at one end are empty: their sum is small, and none of them stands out from noise."""
-        made = self.made[way]
-        noise = np.zeros(len(made)) if self.noise is None else self.noise[way]
+        released = self.released[way]
+        noise = np.zeros(len(released)) if self.noise is None else self.noise[way]
         least = BEYOND * self.total
-        full = np.cumsum(made) > least + np.sqrt(np.cumsum(noise**2))
+        full = np.cumsum(released) > least + np.sqrt(np.cumsum(noise**2))
         if self.true is not None:
             full |= np.cumsum(self.true[way]) > least
         return int(np.argmax(full)) if full.any() else 0
@@ -96,13 +96,13 @@ class HistogramBins:
         return replace(
             self,
             edges=grid,
-            made=rebin(self.edges, self.made, grid),
+            released=rebin(self.edges, self.released, grid),
             true=None if self.true is None else rebin(self.edges, self.true, grid),
             shape=None if self.shape is None else rebin(self.edges, self.shape, grid),
             noise=None if self.noise is None else rebin_noise(self.edges, self.noise, grid),
         )
 
-    def said(self, amount: float) -> str:
+    def in_words(self, amount: float) -> str:
         """Return an amount in words."""
         return format_number(round(amount)) if self.counts else share(amount)
 
@@ -113,10 +113,10 @@ def rebin(edges: FloatArray, amounts: FloatArray, grid: FloatArray) -> FloatArra
     flat = np.where(np.diff(edges) > 0, amounts, 0.0)
     steps = np.concatenate([[0.0], np.cumsum(flat)])
     keep = np.append(np.diff(edges) > 0, True)
-    found = np.diff(np.interp(grid, edges[keep], steps[keep]))
+    cells = np.diff(np.interp(grid, edges[keep], steps[keep]))
     for point in points:
-        found[min(int(np.searchsorted(grid, edges[point], "right")) - 1, len(found) - 1)] += amounts[point]
-    return found
+        cells[min(int(np.searchsorted(grid, edges[point], "right")) - 1, len(cells) - 1)] += amounts[point]
+    return cells
 
 
 def rebin_noise(edges: FloatArray, noise: FloatArray, grid: FloatArray) -> FloatArray:
@@ -154,7 +154,7 @@ def histogram(cells: HistogramBins, kind: str, words: str) -> Markup:
 
 def _ceiling(cells: HistogramBins) -> tuple[float, int | None]:
     """Return the amount at the top of the picture, and the one bar that is cut there, if any."""
-    heights = cells.made.clip(0) if cells.true is None else np.maximum(cells.true, cells.made)
+    heights = cells.released.clip(0) if cells.true is None else np.maximum(cells.true, cells.released)
     order = np.argsort(-heights, kind="stable")
     largest = float(heights[order[0]]) or 1.0
     following = float(heights[order[1]]) if len(order) > 1 else 0.0
@@ -190,8 +190,8 @@ def _levels(cells: HistogramBins, top: float, taken: ValueRange | None) -> list[
 def _level_words(cells: HistogramBins, top: float, place: float, height: float) -> Iterator[tuple[str, str, float]]:
     """Give the words of a height with the end and the place where they may stand, the better end first."""
     words = format_number(place) if cells.counts else f"{place:g} %"
-    near = max(1, math.ceil(len(words) * LETTER * len(cells.made) / (WIDTH - 2 * SIDE)))
-    heights = cells.made if cells.true is None else np.maximum(cells.made, cells.true)
+    near = max(1, math.ceil(len(words) * LETTER * len(cells.released) / (WIDTH - 2 * SIDE)))
+    heights = cells.released if cells.true is None else np.maximum(cells.released, cells.true)
     ends = (float(heights[:near].max()), "start"), (float(heights[-near:].max()), "end")
     for highest, side in sorted(ends, key=lambda end: end[0]):
         y = height - 4
@@ -208,17 +208,19 @@ def _span(words: str, side: str) -> ValueRange:
 
 def _bars(cells: HistogramBins, across: Sequence[float], top: float, kind: str) -> list[str]:
     """Return a bar for each cell, with its amount for the pointer."""
-    wide = GAP if len(cells.made) <= MOST_BARS // 2 else GAP / 2
-    found: list[str] = []
-    for i, (words, amount) in enumerate(zip(bin_labels(cells.edges.tolist(), kind), cells.made.tolist(), strict=True)):
+    wide = GAP if len(cells.released) <= MOST_BARS // 2 else GAP / 2
+    bars: list[str] = []
+    for i, (words, amount) in enumerate(
+        zip(bin_labels(cells.edges.tolist(), kind), cells.released.tolist(), strict=True)
+    ):
         height = FLOOR - _height(amount, top)
         if height < 0.05:
             continue
         left, right = across[i] + wide / 2, across[i + 1] - wide / 2
-        other = "" if cells.true is None else f", true {cells.said(float(cells.true[i]))}"
-        title = f"<title>{escape(words)}: {cells.said(amount)}{other}</title>"
-        found.append(f'<path class="bar" d="M{left:.1f} {FLOOR}v-{height:.1f}H{right:.1f}V{FLOOR}Z">{title}</path>')
-    return found
+        other = "" if cells.true is None else f", true {cells.in_words(float(cells.true[i]))}"
+        title = f"<title>{escape(words)}: {cells.in_words(amount)}{other}</title>"
+        bars.append(f'<path class="bar" d="M{left:.1f} {FLOOR}v-{height:.1f}H{right:.1f}V{FLOOR}Z">{title}</path>')
+    return bars
 
 
 def _strip(cells: HistogramBins, across: Sequence[float], top: float) -> list[str]:
@@ -248,8 +250,12 @@ def _steps(across: Sequence[float], amounts: FloatArray, top: float) -> str:
 
 def _spike_words(cells: HistogramBins, spike: int, place: float) -> tuple[str, ValueRange]:
     """Return how high the bar is that is cut, and from where to where these words reach."""
-    made = cells.said(float(cells.made[spike]))
-    words = f"cut: {made}" if cells.true is None else f"cut: true {cells.said(float(cells.true[spike]))}, here {made}"
+    released = cells.in_words(float(cells.released[spike]))
+    words = (
+        f"cut: {released}"
+        if cells.true is None
+        else f"cut: true {cells.in_words(float(cells.true[spike]))}, here {released}"
+    )
     half = LETTER * len(words) / 2
     middle = min(max(place, half), WIDTH - half)
     return f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>', ValueRange(

@@ -16,35 +16,24 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from sfumato.report.charts.axis import Axis as Axis
 from sfumato.report.charts.axis import short
 from sfumato.report.charts.category_marks import TONES
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, figure_html
 from sfumato.report.charts.plane import FOOT, TOP, WIDE, Plane
-from sfumato.report.charts.plane import Axis as Axis
 from sfumato.report.charts.svg import svg
 
 HEIGHT = 300
-
 MOST_DOTS = 20
-
 """A line of more points is marked here and there only, and its interval is a band."""
-
 FEW_WHISKERS = 10
-
 APART = 5.0
-
 """Units between the whiskers of two lines at the same place."""
-
 SPARSE = 4
-
 """Marks on a line of many points."""
-
 MOST_HINTS = 40
-
 """Points of a line that say their numbers when the pointer rests on them."""
-
 COLOURS, DASHES = 4, 5
-
 SHAPES = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
     "M-3.6 -3.6h7.2v7.2h-7.2Z",
@@ -54,7 +43,6 @@ SHAPES = (
     "M-4.6 -1.6h3v-3h3.2v3h3v3.2h-3v3h-3.2v-3h-3Z",
     "M-4.6 -2.4L-2.4 -4.6L0 -2.2L2.4 -4.6L4.6 -2.4L2.2 0L4.6 2.4L2.4 4.6L0 2.2L-2.4 4.6L-4.6 2.4L-2.2 0Z",
 )
-
 """Circle, square, triangle, diamond, triangle upside down, plus, cross: around their middle."""
 
 
@@ -86,8 +74,8 @@ class LineMark:
 
     def intervals(self) -> list[tuple[float, float, float]]:
         """Return each point's place, and the ends of its interval."""
-        found = zip(self.x, self.low or (), self.high or (), strict=False)
-        return [each for each in found if all(map(math.isfinite, each))]
+        ends = zip(self.x, self.low or (), self.high or (), strict=False)
+        return [each for each in ends if all(map(math.isfinite, each))]
 
 
 @dataclass(frozen=True)
@@ -190,14 +178,14 @@ class Lines:
 
     def spoken(self) -> str:
         """Return where each line begins and ends, for those who cannot see it."""
-        told = [
+        parts = [
             f"{line.name} from {self.y.say(points[0][1])} at {self.x.say(points[0][0])} "
             f"to {self.y.say(points[-1][1])} at {self.x.say(points[-1][0])}"
             for line in self.shown
             if (points := line.points()) and not line.faint
         ]
-        told += [f"{rule.words} {self.y.say(rule.at)}" for rule in self.rules]
-        return f"{'; '.join(told)}."
+        parts += [f"{rule.words} {self.y.say(rule.at)}" for rule in self.rules]
+        return f"{'; '.join(parts)}."
 
     def _apart(self) -> list[float]:
         """Return how far each line stands aside, in steps: whiskers at the same place would hide each other."""
@@ -232,8 +220,8 @@ class Lines:
             return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in points]
         start, width = plane.across.start, plane.across.end - plane.across.start
         wanted = [start + width * (n + (place + 0.5) / len(self.shown)) / SPARSE for n in range(SPARSE)]
-        found = {min(points, key=lambda point: abs(plane.across.at(point[0]) - aim)) for aim in wanted}
-        return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in sorted(found)]
+        chosen = {min(points, key=lambda point: abs(plane.across.at(point[0]) - aim)) for aim in wanted}
+        return [_mark(plane.across.at(x), plane.up.at(y), look) for x, y in sorted(chosen)]
 
     def _ring(self, plane: Plane) -> list[str]:
         if self.marked is None:
@@ -247,19 +235,19 @@ class Lines:
 
 def _looks(items: Sequence[LineMark]) -> list[_LineStyle]:
     """Return how each line looks: no two alike, by colour and mark and dashes, but for faint ones of the same name."""
-    found: dict[str, _LineStyle] = {}
+    by_name: dict[str, _LineStyle] = {}
     taken: list[_LineStyle] = []
     behind = {line.name for line in items if line.faint}
     coloured = grey = 0
     for line in items:
-        known = found.get(line.name) if line.name in behind else None
+        known = by_name.get(line.name) if line.name in behind else None
         if known is None and line.yardstick:
             known = _LineStyle(f"stroke yardstick {_dashed(grey)}")
             grey += 1
         elif known is None:
             known = _coloured(line, coloured)
             coloured += 1
-        found.setdefault(line.name, known)
+        by_name.setdefault(line.name, known)
         taken.append(known._replace(kind=f"{known.kind} faint") if line.faint else known)
     return taken
 
@@ -294,8 +282,8 @@ def _path(line: LineMark, look: _LineStyle, plane: Plane) -> str:
 
 def _intervals(line: LineMark, look: _LineStyle, plane: Plane) -> list[str]:
     """Return a whisker at each of a few points, or a band along many."""
-    found = line.intervals()
-    places = [(plane.across.at(x), plane.up.at(low), plane.up.at(high)) for x, low, high in found]
+    intervals = line.intervals()
+    places = [(plane.across.at(x), plane.up.at(low), plane.up.at(high)) for x, low, high in intervals]
     if not places:
         return []
     if len(places) > FEW_WHISKERS:
@@ -324,19 +312,17 @@ def describe_ends(items: Sequence[LineMark], x: Axis, y: Axis) -> str:
     >>> describe_ends([LineMark("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True))
     'risk against epsilon. record: 2 % at 0.1, 50 % at 10.'
     """
-    said = [f"{y.title} against {x.title}."]
+    parts = [f"{y.title} against {x.title}."]
     for line in items:
         points = line.points()
         if points:
             ends = points if len(points) == 1 else (points[0], points[-1])
-            said.append(f"{line.name}: {', '.join(f'{y.say(b)} at {x.say(a)}' for a, b in ends)}.")
-    return " ".join(said)
+            parts.append(f"{line.name}: {', '.join(f'{y.say(b)} at {x.say(a)}' for a, b in ends)}.")
+    return " ".join(parts)
 
 
 SMALL, LARGE, IN_LEGEND = 2.2, 6.0, 4.5
-
 AIR = 0.03
-
 """Share of the range that stays free around the points."""
 
 
@@ -390,11 +376,11 @@ class Clouds:
 
     def spoken(self) -> str:
         """Return how many points there are, and where."""
-        told = [
+        clouds = [
             f"{each.name}: {len(each.x)} points, {self.x.title} {_span(each.x)}, {self.y.title} {_span(each.y)}"
             for each in (*self.items, *self.marks)
         ]
-        return f"{'; '.join(told)}."
+        return f"{'; '.join(clouds)}."
 
 
 def common_axis(title: str, values: Sequence[float]) -> Axis:

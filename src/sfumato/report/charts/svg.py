@@ -26,9 +26,10 @@ def diamond(x: float, y: float, size: float = 5.5) -> str:
     return f'<path class="mark" d="M{x:.1f} {y - size:g}l{size:g} {size:g}l-{size:g} {size:g}l-{size:g} -{size:g}Z"/>'
 
 
-def dot(x: float, y: float) -> str:
+def dot(x: float, y: float, hint: str = "") -> str:
     """Return the mark of a synthetic value."""
-    return f'<circle class="dot" cx="{x:.1f}" cy="{y:g}" r="4.5"/>'
+    title = f"<title>{escape(hint)}</title>" if hint else ""
+    return f'<circle class="dot" cx="{x:.1f}" cy="{y:.4g}" r="4.5">{title}</circle>'
 
 
 def truncate(label: str, most: int = LONGEST_LABEL) -> Markup:

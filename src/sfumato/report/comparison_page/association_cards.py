@@ -9,12 +9,12 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.evaluate.compare.result import ColumnComparison, Comparison, PairComparison
+from sfumato.metrics.association import RANKS
 from sfumato.report.charts.heatmap import HeatmapAxis, heatmap
 from sfumato.report.charts.interval_plots import dumbbell_plot, scatter
 from sfumato.report.comparison_page.column_cards import distance_text
 from sfumato.report.comparison_page.measures import axis_ends, digits, nearness
 
-MEASURES = {"pearson": "correlation", "spearman": "rank correlation", "cramer": "Cramér's V"}
 MOST_MAPS = 150
 """Pairs with heat maps: each costs about 10 kB, and a page is to stay light."""
 ROW = 16.0
@@ -67,13 +67,12 @@ def overview(comparison: Comparison) -> Markup:
 
 
 def _pair_card(pair: PairComparison, maps: tuple[Markup, Markup] | None) -> AssociationCard:
-    measure = MEASURES.get(pair.measure, pair.measure)
     style = _worse(nearness(pair.tvd, pair.yardstick)[0], abs(pair.made - pair.true))
-    words = f"{measure} of {pair.names[0]} and {pair.names[1]}: true {pair.true:.2f}, synthetic {pair.made:.2f}."
-    ends = (0.0, 1.0) if pair.measure == "cramer" else (-1.0, 1.0)
+    words = f"{pair.measure} of {pair.names[0]} and {pair.names[1]}: true {pair.true:.2f}, synthetic {pair.made:.2f}."
+    ends = (-1.0, 1.0) if pair.measure == RANKS else (0.0, 1.0)
     return AssociationCard(
         names=pair.names,
-        measure=measure,
+        measure=pair.measure,
         true=_signed(pair.true),
         made=_signed(pair.made),
         distance=distance_text(pair.tvd, pair.yardstick),

@@ -43,14 +43,14 @@ def _column_card(number: int, column: ColumnComparison, known: Column | None) ->
         name=column.name,
         kind=column.kind if known is None else kind_text(known),
         label="" if known is None else known.description or "",
-        told=f"Distance {distance_text(column.tvd, column.yardstick)}.",
+        sentence=f"Distance {distance_text(column.tvd, column.yardstick)}.",
         standing=style,
         picture=None if column.edges is None else _picture(column, column.edges),
         bars=_bars(column, kept),
         more=present - len(kept) if column.edges is None else 0,
         missing=_missing(column, present),
         numbers=_numbers(column),
-        values=TableBlock(("", *SIDES), _values(column, present)) if folded else None,
+        values=TableBlock.of_numbers(("", *SIDES), _values(column, present)) if folded else None,
         short=digits(column.tvd),
         orders={"worst": f"{column.tvd:.6f}"},
     )
@@ -106,7 +106,7 @@ def _picture(column: ColumnComparison, edges: tuple[float, ...]) -> Markup:
 def _numbers(column: ColumnComparison) -> TableBlock | None:
     """Return the statistics of both sides."""
     rows = [_number_row(name, pair, column.kind) for name, pair in column.numbers.items() if name != MISSING]
-    return TableBlock(("", *SIDES), tuple(rows)) if rows else None
+    return TableBlock.of_numbers(("", *SIDES), tuple(rows)) if rows else None
 
 
 def _number_row(name: str, pair: tuple[float, float], kind: str) -> tuple[str, str, str]:

@@ -9,15 +9,15 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from sfumato.evaluate.compare.result import Comparison, MetricWithYardstick
-from sfumato.evaluate.compare.words import SHORT
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, percent_fixed
+from sfumato.metrics.catalogue import METRICS
 from sfumato.report.charts.interval_plots import interval_plot
 
 NEAR, FAR = 2.0, 5.0
 """Up to so many times the distance of a second real sample is called near; above the second, far."""
 FAR_FROM_NONE = 0.1
 """A distance that is far where a second real sample has none."""
-CHANCE = {"propensity_auc": 0.75}
+CHANCE = {"detection_auc": 0.75}
 """Measures whose best value is not 0, so that ratios say nothing: from here on, far."""
 MOST_KEPT = 0.75
 """Of what a second real sample reaches: below it, far."""
@@ -72,7 +72,10 @@ def _standing(measure: MetricWithYardstick) -> tuple[str, str]:
         return "could not be measured", "middling"
     if measure.larger_is_better:
         kept = measure.value / measure.yardstick if measure.yardstick > 0 else 0.0
-        return f"{100 * max(kept, 0):.0f} % of a second real sample", "middling" if kept >= MOST_KEPT else "far"
+        return (
+            f"{percent_fixed(max(kept, 0), 0)} of a second real sample",
+            "middling" if kept >= MOST_KEPT else "far",
+        )
     if measure.name in CHANCE:
         return "told apart better than a second real sample", "middling" if measure.value < CHANCE[
             measure.name
@@ -88,10 +91,10 @@ def _beside(value: float, yardstick: float) -> str:
 def title_of(name: str) -> str:
     """Return the name of a measure for people.
 
-    >>> title_of("tvd_2"), title_of("new_error")
+    >>> title_of("tvd_2_q16"), title_of("new_error")
     ('Pairs of columns', 'New error')
     """
-    return capital(SHORT.get(name, name.replace("_", " ")))
+    return capital(METRICS[name].label if name in METRICS else name.replace("_", " "))
 
 
 def capital(words: str) -> str:

@@ -16,11 +16,11 @@ from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.ledger import Ledger
 from sfumato.report.blocks import Page
-from sfumato.report.impact_assessment.blanks import blank_names
+from sfumato.report.impact_assessment.blanks import blank_names, say
 from sfumato.report.impact_assessment.processing import introduction, necessity, processing
 from sfumato.report.impact_assessment.risks import guarantee_section, numbers_section, risks
 from sfumato.report.impact_assessment.safeguards import LedgerSummary, safeguards, sign_off, sources_of_facts
-from sfumato.report.page import markdown, render_page
+from sfumato.report.page import to_html, to_markdown
 from sfumato.report.texts.guarantee import three_sentences
 from sfumato.reprs import ReprMixin
 
@@ -48,14 +48,11 @@ class ImpactAssessment(ReprMixin):
 
     def to_markdown(self) -> str:
         """Return the form as Markdown, to be filled in with any editor."""
-        return markdown(self.guide)
+        return to_markdown(self.guide)
 
     def to_html(self) -> str:
         """Return the form as a page, to be printed."""
-        version, document = self.subject.document.versions["sfumato"], self.subject.document
-        return render_page(
-            "assessment.html.j2", version=version, document=document, guide=self.guide, banners=self.guide.banners
-        )
+        return to_html(self.guide, self.subject.document.versions["sfumato"])
 
     def save(self, path: str | Path) -> Path:
         """Write the form, by the file's ending as Markdown or as a page, readable by its owner alone."""
@@ -112,10 +109,18 @@ def fill_in(
         safeguards(subject, known),
         sign_off(),
     )
-    title = f"Impact assessment: {subject.document.table}"
-    made = subject.document.created_at[:10]
-    lead = f"For the custodian and the data protection officer, about the release of {made}."
-    return ImpactAssessment(Page(title, lead, page_warnings(subject), sections), subject)
+    document, title = subject.document, f"Impact assessment: {subject.document.table}"
+    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
+    page = Page(
+        title,
+        say("lead", day=document.created_at[:10]),
+        page_warnings(subject),
+        sections,
+        kicker="Sfumato release, impact assessment",
+        footer=say("footer", fingerprint=document.fingerprint),
+        tab=f"{title}{stamp}",
+    )
+    return ImpactAssessment(page, subject)
 
 
 def _together(subject: PublicRelease, ledger: Ledger | None, known: LedgerSummary | None) -> PrivacyCurve | None:

@@ -58,7 +58,8 @@ def _numbers(curves: tuple[PrivacyCurve, ...]) -> Iterator[tuple[str, ...]]:
         asked = f"hits in 1,000, of an attacker with {1000 * rate:g} false alarms in 1,000, at most"
         yield asked, *(_up(c.hits(rate), 1000) for c in curves)
     for chance in BASELINES:
-        asked = f"of 100 attempts of which {100 * chance:g} would succeed by chance, successes, at most"
+        verb = "is" if chance == 0.01 else "are"
+        asked = f"right guesses in 100, where {100 * chance:g} {verb} right without the data, at most"
         yield asked, *(_up(c.success(chance), 100) for c in curves)
 
 

@@ -12,13 +12,9 @@ from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.writing.frames import count_name
 
 BACKEND = 'dtype_backend="numpy_nullable"'
-
 LISTED = 'listed = json.loads(Path("release.json").read_text(encoding="utf-8"))["tables"]'
-
 SEVERAL = ("import json", "from pathlib import Path", "")
-
 R_FILES = 'files <- list.files("tables", "[.]parquet$", full.names = TRUE)'
-
 """Several files: their names stand in release.json, and R can do without a reader of JSON."""
 
 
@@ -109,9 +105,7 @@ def _load_rows_sql(subject: PublicRelease) -> str:
 
 
 MOST_VIEWS = 8
-
 """Tables that the SQL names one by one."""
-
 ARROW = ["library(arrow)", ""]
 
 

@@ -31,7 +31,17 @@ def readme_of(subject: PublicRelease) -> Page:
         contact_section(subject),
         files_section(subject),
     )
-    return Page(title(subject), about.lead(subject), page_warnings(subject), sections)
+    document, heading = subject.document, title(subject)
+    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
+    return Page(
+        heading,
+        about.lead(subject),
+        page_warnings(subject),
+        sections,
+        kicker="Sfumato release, for users of the data",
+        footer=f"The report of this release is report.html. Fingerprint {document.fingerprint}",
+        tab=f"{heading}{stamp}",
+    )
 
 
 def _limitations_section(subject: PublicRelease) -> Section:

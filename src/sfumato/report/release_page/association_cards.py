@@ -12,14 +12,16 @@ from markupsafe import Markup
 from sfumato.arrays import FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.evaluate.compare.columns import chart_edges
-from sfumato.formatting import counted
+from sfumato.formatting import counted, percent_fixed
+from sfumato.metrics.association import CRAMER, RANKS, Association, contingency_counts
+from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import MISSING, TableBlock, largest_indices, share
-from sfumato.report.charts.axis import format_value
-from sfumato.report.charts.by_level import LevelSpread, box_figure
+from sfumato.report.charts.axis import Axis, format_value
+from sfumato.report.charts.category_marks import BoxMark, box_rows
 from sfumato.report.charts.column_graph import ColumnGraph, Pair, graph_picture
 from sfumato.report.charts.heatmap import HeatmapAxis, fits_across, heatmap
-from sfumato.report.release_page.points import RowsView, level_words
-from sfumato.report.release_page.relations import CRAMER, RANKS, Association, Associations, contingency_counts
+from sfumato.report.release_page.points import level_words
+from sfumato.report.release_page.relations import Associations
 from sfumato.report.texts.associations import (
     attenuation_text,
     differs_somehow,
@@ -71,7 +73,7 @@ def measured_graph(graph: ColumnGraph | None) -> MeasuredGraph | None:
         tuple(sentences),
         graph_picture(tied, words) if worth else None,
         (KEY, *((FACE,) if any(len(names) > 2 for names in graph.tables) else ()), *((RULE,) if graph.ruled else ())),
-        TableBlock(("table", "noise of a count (standard deviation)"), rows, len(lines) - len(rows)),
+        TableBlock.of_numbers(("table", "noise of a count (standard deviation)"), rows, len(lines) - len(rows)),
     )
 
 
@@ -164,7 +166,7 @@ def association_figure(points: RowsView, relation: Association) -> AssociationFi
     """Return the sentence and the picture that fit the kinds of two columns."""
     places = relation.one, relation.other
     columns = [points.columns[place] for place in places]
-    values = [points.values[place] for place in places]
+    values = [points.points[:, place] for place in places]
     numbers = [column.is_ordered for column in columns]
     if all(numbers):
         way = slice(None, None, -1) if columns[0].kind == "date" else slice(None)  # time runs across
@@ -218,11 +220,11 @@ def _by_groups(columns: Sequence[Column], values: Sequence[FloatArray], relation
         for code in largest_indices([len(each) for each in inside], MOST_LEVELS)
         if len(inside[code]) >= FEWEST_ROWS
     ]
-    spreads = [LevelSpread(labels[code], _five(inside[code])) for code in kept]
+    spreads = [BoxMark(labels[code], "", _five(inside[code])) for code in kept]
     sentence = _group_sentence(number, group, spreads, relation)
     low, high = _ends(spreads, number)
     words = f"{number.name} for {len(spreads)} levels of {group.name}: {sentence}."
-    drawn = box_figure(spreads, HeatmapAxis(_title(number), edges=(low, high), kind=number.kind), _title(group), words)
+    drawn = box_rows(spreads, Axis(_title(number), low, high, kind=number.kind), _title(group), words)
     return AssociationFigure(sentence, drawn, "boxes", _left_out(len(kept), len(labels)))
 
 
@@ -235,21 +237,21 @@ def _five(values: FloatArray) -> tuple[float, float, float, float, float]:
     return low, first, middle, third, high
 
 
-def _ends(spreads: Sequence[LevelSpread], number: Column) -> tuple[float, float]:
+def _ends(spreads: Sequence[BoxMark], number: Column) -> tuple[float, float]:
     """Return the range that all groups occupy."""
     if not spreads:
         return number.numeric_bounds
-    low, high = min(each.values[0] for each in spreads), max(each.values[4] for each in spreads)
+    low, high = min(each.quantiles[0] for each in spreads), max(each.quantiles[4] for each in spreads)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _group_sentence(number: Column, group: Column, spreads: Sequence[LevelSpread], relation: Association) -> str:
+def _group_sentence(number: Column, group: Column, spreads: Sequence[BoxMark], relation: Association) -> str:
     if relation.measure == RANKS:
         return trend_sentence(number.name, group.name, relation.value)
-    order = sorted(spreads, key=lambda each: each.values[2])
-    if len(order) < 2 or order[0].values[2] == order[-1].values[2]:
+    order = sorted(spreads, key=lambda each: each.quantiles[2])
+    if len(order) < 2 or order[0].quantiles[2] == order[-1].quantiles[2]:
         return differs_somehow(number.name, group.name, relation.value)
-    medians = {each.label: format_value(each.values[2], number.kind) for each in (order[0], order[-1])}
+    medians = {each.place: format_value(each.quantiles[2], number.kind) for each in (order[0], order[-1])}
     return group_sentence(number.name, group.name, medians, relation.value)
 
 
@@ -268,7 +270,7 @@ def _two_levels(columns: Sequence[Column], values: Sequence[FloatArray], relatio
     sides = [HeatmapAxis(_title(c), tuple(n[i] for i in k)) for c, n, k in zip(columns, labels, kept, strict=True)]
     sentence = _level_sentence(columns, labels, table, relation)
     words = f"Shares of {columns[1].name} inside each level of {columns[0].name}: {sentence}."
-    said = [[f"{100 * each:.0f} %" for each in row] for row in drawn.tolist()]
+    said = [[percent_fixed(each, 0) for each in row] for row in drawn.tolist()]
     picture = heatmap(drawn, sides[0], sides[1], words, written=said, top=1.0)
     return AssociationFigure(sentence, picture, "shares", _left_out(len(kept[0]), int((table.sum(1) > 0).sum())))
 

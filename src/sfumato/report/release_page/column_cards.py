@@ -13,7 +13,9 @@ from sfumato.arrays import FloatArray
 from sfumato.bundle.document import MainNumber, ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.evaluate.compare.columns import chart_edges
+from sfumato.formatting import format_significant
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import (
     MISSING,
     Bar,
@@ -25,9 +27,8 @@ from sfumato.report.cards import (
 )
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
-from sfumato.report.release_page.points import RowsView, edges_of, level_words
+from sfumato.report.release_page.points import edges_of, level_words
 from sfumato.report.texts import Texts
-from sfumato.reprs import format_significant
 from sfumato.schema.column import Column
 
 
@@ -78,13 +79,9 @@ class NoiseReach:
 
 
 MOST_VALUES = 60
-
 """Lines of the table of values under a card."""
-
 MIDDLE = (0.05, 0.95)
-
 SHORT = {"integer": "number", "boolean": "levels", "category": "levels", "ordinal": "levels"}
-
 KINDS = {"ordinal": "ordered levels", "category": "levels", "integer": "whole number", "boolean": "true or false"}
 
 Known = Mapping[str, MainNumber]
@@ -92,14 +89,14 @@ Known = Mapping[str, MainNumber]
 
 def column_cards(document: ReleaseDocument, points: RowsView) -> list[ColumnCard]:
     """Return a card for every released column, in the order of the table."""
-    noise = NoiseReach(document, points.size)
+    noise = NoiseReach(document, len(points))
     errors = document.expected_errors
     known = {} if errors is None else {each.name: each for each in errors.numbers}
     kept: set[str] = set(document.statistics.get("not_synthesised") or ())
     released_as_is = Texts("release")("data.kept")
     return [
         _card(number, column, values, noise, known, released_as_is if column.name in kept else "")
-        for number, (column, values) in enumerate(zip(points.columns, points.values, strict=True), 1)
+        for number, (column, values) in enumerate(zip(points.columns, points.points.T, strict=True), 1)
     ]
 
 
@@ -120,19 +117,19 @@ def kind_text(column: Column) -> str:
     return f"{kind}, {column.unit}" if column.unit else kind
 
 
-def _card(number: int, column: Column, values: FloatArray, noise: NoiseReach, known: Known, told: str) -> ColumnCard:
+def _card(number: int, column: Column, values: FloatArray, noise: NoiseReach, known: Known, note: str) -> ColumnCard:
     present = values[~np.isnan(values)]
     absent = 1 - len(present) / max(len(values), 1)
-    made = _of_numbers if column.is_ordered else _of_levels
+    look = _of_numbers if column.is_ordered else _of_levels
     return ColumnCard(
         place=card_id(number),
         name=column.name,
         kind=kind_text(column),
         label=column.description or "",
-        told=told,
+        sentence=note,
         short=SHORT.get(column.kind, column.kind),
         orders={"missing": f"{absent:.4f}"},
-        **made(column, present, len(values), noise, known),
+        **look(column, present, len(values), noise, known),
     )
 
 
@@ -154,7 +151,7 @@ def _of_numbers(column: Column, present: FloatArray, rows: int, noise: NoiseReac
         "picture": histogram(cells, column.kind, _described(column, present, words, shares)),
         "missing": _missing(column, 1 - len(present) / max(rows, 1)),
         "numbers": _numbers(column, present, known),
-        "values": TableBlock((column.unit or "values", "share of rows"), lines),
+        "values": TableBlock.of_numbers((column.unit or "values", "share of rows"), lines),
     }
 
 
@@ -174,17 +171,15 @@ def _numbers(column: Column, present: FloatArray, known: Known) -> TableBlock | 
     """Return the main numbers, with expected errors where the release tells them."""
     if not len(present):
         return None
-    found = {"mean": float(present.mean()), "median": float(np.median(present)), "sd": float(present.std())}
-    errors = {name: known.get(f"{name} {column.name}") for name in found}
-    rows = [(name, _written(name, value, column), _error(errors[name], column)) for name, value in found.items()]
+    values = {"mean": float(present.mean()), "median": float(np.median(present)), "sd": float(present.std())}
+    errors = {name: known.get(f"{name} {column.name}") for name in values}
+    rows = [(name, _written(name, value, column), _error(errors[name], column)) for name, value in values.items()]
     low, high = (format_value(float(end), column.kind) for end in np.quantile(present, MIDDLE))
     some = any(errors.values())
     rows.append(("90 % lie in", f"{low} to {high}", ""))
-    return (
-        TableBlock(("", "released", "expected error"), tuple(rows))
-        if some
-        else TableBlock((), tuple(row[:2] for row in rows))
-    )
+    if some:
+        return TableBlock.of_numbers(("", "released", "expected error"), tuple(rows))
+    return TableBlock.of_numbers((), tuple(row[:2] for row in rows))
 
 
 def _written(name: str, value: float, column: Column) -> str:
@@ -219,7 +214,7 @@ def _of_levels(column: Column, present: FloatArray, rows: int, noise: NoiseReach
         ),
         "more": len(labels) - len(kept),
         "missing": _missing(column, absent, top),
-        "values": TableBlock(("level", "share of rows"), lines, len(labels) - len(lines))
+        "values": TableBlock.of_numbers(("level", "share of rows"), lines, len(labels) - len(lines))
         if needs_table(labels)
         else None,
     }

@@ -29,7 +29,7 @@ class CurveFigure:
 
     place: str
     name: str
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     number: str
     """A single number in large type; empty for a curve."""
     picture: Markup | None
@@ -75,7 +75,7 @@ def _lines(table: pa.Table, true: list[float] | None) -> TableBlock:
         for i, (x, y, sd) in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True))
     ]
     header = (along, f"released {value}", "95 % of the noise", *(() if true is None else (f"true {value}",)))
-    return TableBlock(header, tuple(rows[:MOST_VALUES]), max(len(rows) - MOST_VALUES, 0))
+    return TableBlock.of_numbers(header, tuple(rows[:MOST_VALUES]), max(len(rows) - MOST_VALUES, 0))
 
 
 def _number(place: str, table: pa.Table, truth: pa.Table | None) -> CurveFigure:
@@ -88,13 +88,15 @@ def _number(place: str, table: pa.Table, truth: pa.Table | None) -> CurveFigure:
         for i, line in enumerate(table.to_pylist())
     ]
     header = (*(name.replace("_", " ") for name in names), *(() if true is None else ("true (confidential)",)))
-    told: list[str] = []
+    notes: list[str] = []
     if len(rows) == 1 and SPREAD in names:
-        told.append(f"The noise has a standard deviation of {table.column(SPREAD)[0].as_py():.3g}.")
+        notes.append(f"The noise has a standard deviation of {table.column(SPREAD)[0].as_py():.3g}.")
     if len(rows) == 1 and true is not None:
-        told.append(f"Without noise it is {_plain(true[0])}: confidential.")
+        notes.append(f"Without noise it is {_plain(true[0])}: confidential.")
     number = rows[0][at] if len(rows) == 1 else ""
-    return CurveFigure(place, names[at].replace("_", " "), tuple(told), number, None, TableBlock(header, tuple(rows)))
+    return CurveFigure(
+        place, names[at].replace("_", " "), tuple(notes), number, None, TableBlock.of_numbers(header, tuple(rows))
+    )
 
 
 def _plain(value: object) -> str:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument, Tables, released_schema
-from sfumato.evaluate.compare.pairs import STRONG
 from sfumato.formatting import counted
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
+from sfumato.metrics.association import STRONG
+from sfumato.metrics.rows_view import read_rows_view
 from sfumato.report.cards import ColumnCard
 from sfumato.report.release_page.association_cards import (
     AssociationCard,
@@ -24,7 +25,6 @@ from sfumato.report.release_page.association_cards import (
 from sfumato.report.release_page.column_cards import column_cards
 from sfumato.report.release_page.marginal_cards import marginal_card, released_marginals
 from sfumato.report.release_page.marginal_maps import is_small_enough, map_card
-from sfumato.report.release_page.points import RowsView
 from sfumato.report.release_page.relations import Associations, strongest_associations
 from sfumato.report.texts import Texts
 from sfumato.report.texts.associations import found_words, read_words
@@ -60,9 +60,7 @@ ColumnSet = tuple[str, ...]
 
 
 MOST_TABLES = 60
-
 """Count tables that are drawn."""
-
 EMPTY: dict[str, Any] = {
     "cards": [],
     "maps": [],
@@ -89,18 +87,18 @@ def marginals_for_true_counts(document: ReleaseDocument, schema: Schema, tables:
 
 def _rows_shown(document: ReleaseDocument, schema: Schema, tables: Tables, truth: Any) -> dict[str, Any]:
     rows = next(iter(tables.values()))
-    points = RowsView.of(released_schema(schema, rows.column_names), rows)
+    points = read_rows_view(rows, released_schema(schema, rows.column_names), rows.column_names)
     graph = column_graph_of(document, schema)
-    found = strongest_associations(points)
+    associations = strongest_associations(points)
     forecast = replanned_forecast(document, schema)
-    relations = relation_cards(found, graph, None if forecast is None else forecast.smallest_relation)
-    cards = _with_relations(column_cards(document, points), found, relations)
+    relations = relation_cards(associations, graph, None if forecast is None else forecast.smallest_relation)
+    cards = _with_relations(column_cards(document, points), associations, relations)
     return {
         "cards": cards,
         "relations": relations,
-        "relation_words": _association_text(found, points.size),
+        "relation_words": _association_text(associations, len(points)),
         "measured": measured_graph(graph),
-        "data_words": row_summary(points.size, len(cards), _layered(document), document.guarantee.formal),
+        "data_words": row_summary(len(points), len(cards), _layered(document), document.guarantee.formal),
         "orders": _orders(cards, relations),
         "keys": _keys(cards),
     }
@@ -110,23 +108,23 @@ def _layered(document: ReleaseDocument) -> bool:
     return any(stage.name.endswith(f": {LAYER_WORDS[0]}") for stage in document.stages)
 
 
-def _association_text(found: Associations, rows: int) -> tuple[str, ...]:
+def _association_text(associations: Associations, rows: int) -> tuple[str, ...]:
     """Say how many relations there are, and what they were measured on."""
-    if not found.pairs:
+    if not associations.pairs:
         return ()
-    basis = read_words(found.points.size, rows, found.left_out)
-    basis = f"{basis} {say('associations.strength')}" if found.relations else basis
-    return found_words(len(found.relations), found.strong, found.pairs, STRONG), basis
+    basis = read_words(len(associations.points), rows, associations.left_out)
+    basis = f"{basis} {say('associations.strength')}" if associations.relations else basis
+    return found_words(len(associations.relations), associations.strong, associations.pairs, STRONG), basis
 
 
 def _with_relations(
-    cards: Sequence[ColumnCard], found: Associations, relations: Sequence[AssociationCard]
+    cards: Sequence[ColumnCard], associations: Associations, relations: Sequence[AssociationCard]
 ) -> list[ColumnCard]:
     """Return the cards of columns, each with a link to its strongest relation."""
     best: dict[int, tuple[str, str, str]] = {}
-    for relation, card in zip(found.relations, relations, strict=True):
+    for relation, card in zip(associations.relations, relations, strict=True):
         for place, other in ((relation.one, relation.other), (relation.other, relation.one)):
-            words = f"Strongest relation: {found.points.columns[other].name} ({relation.value:.2f})"
+            words = f"Strongest relation: {associations.points.columns[other].name} ({relation.value:.2f})"
             best.setdefault(place, (words, card.place, f"{relation.strength:.4f}"))
     return [
         replace(
@@ -139,10 +137,10 @@ def _with_relations(
 
 
 def _orders(cards: Sequence[ColumnCard], relations: Sequence[AssociationCard]) -> list[tuple[str, str]]:
-    found = list(EMPTY["orders"])
-    if any(card.missing and card.missing.made_length for card in cards):
-        found.append(("missing", "most missing first"))
-    return [*found, ("related", "strongest relation first")] if relations else found
+    orders = list(EMPTY["orders"])
+    if any(card.missing and card.missing.released_length for card in cards):
+        orders.append(("missing", "most missing first"))
+    return [*orders, ("related", "strongest relation first")] if relations else orders
 
 
 def _keys(cards: Sequence[ColumnCard]) -> dict[str, bool]:
@@ -159,16 +157,16 @@ def _keys(cards: Sequence[ColumnCard]) -> dict[str, bool]:
 
 
 def _counts_shown(document: ReleaseDocument, schema: Schema, tables: Tables, truth: Any) -> dict[str, Any]:
-    made = released_marginals(document, schema, tables, truth)
-    maps = [table for table in made if len(table.columns) > 1 and is_small_enough(table)]
-    singles = [table for table in made if len(table.columns) == 1]
-    large = [table for table in made if len(table.columns) > 1 and not is_small_enough(table)]
+    marginals = released_marginals(document, schema, tables, truth)
+    maps = [table for table in marginals if len(table.columns) > 1 and is_small_enough(table)]
+    singles = [table for table in marginals if len(table.columns) == 1]
+    large = [table for table in marginals if len(table.columns) > 1 and not is_small_enough(table)]
     summed = [table.summed(axis) for table in large for axis in range(len(table.columns))]
     cards = [marginal_card(i, table) for i, table in enumerate([*singles, *summed], 1)]
     return {
         "cards": cards,
         "maps": [map_card(i, table) for i, table in enumerate(maps[:MOST_TABLES], 1)],
-        "data_words": marginal_summary(len(made), max(len(maps) - MOST_TABLES, 0)),
+        "data_words": marginal_summary(len(marginals), max(len(maps) - MOST_TABLES, 0)),
         "keys": _keys(cards),
     }
 

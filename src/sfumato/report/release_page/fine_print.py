@@ -9,7 +9,7 @@ from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import PAGES
 from sfumato.bundle.stage_noise import StageNoise
 from sfumato.core.plan import UNSUMMED, Stage
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, percent_fixed
 from sfumato.privacy.exact import format_fraction, to_fraction
 from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import public_identifiers
@@ -19,7 +19,6 @@ from sfumato.report.texts.statistics import statistics
 from sfumato.schema import Schema
 
 MOST_STAGES = 10
-
 """Stages that are shown at once; the others are folded."""
 
 
@@ -50,11 +49,8 @@ def fine_print(document: ReleaseDocument, schema: Schema) -> dict[str, Any]:
 
 
 STAGES = ("stage", "cells", "noise", "scale", "95 % of the noise", "epsilon", "share")
-
 EVENTS = ("event", "method", "what it protects", "cost", "measured tables", "noise from", "note")
-
 COLUMNS = ("column", "kind", "cells", "may be missing", "role")
-
 SOURCES = {"secure": "the operating system", "seeded": "a fixed seed"}
 
 
@@ -68,7 +64,7 @@ def stage_rows(document: ReleaseDocument) -> list[tuple[str, ...]]:
             f"{stage.scale:.4g}",
             _noise_width(stage),
             stage.epsilon if stage.epsilon in UNSUMMED else format_fraction(to_fraction(stage.epsilon)),
-            f"{float(to_fraction(stage.share)):.1%}",
+            percent_fixed(float(to_fraction(stage.share))),
         )
         for stage in document.stages
     ]
@@ -112,5 +108,5 @@ def column_rows(document: ReleaseDocument, schema: Schema) -> list[tuple[str, ..
 
 def notes(document: ReleaseDocument) -> list[str]:
     """Return the notes of a release that its promise does not say already."""
-    told = {*document.guarantee.assumptions, *document.guarantee.warnings}
-    return [f"{note[:1].upper()}{note[1:]}".removesuffix(".") + "." for note in document.notes if note not in told]
+    stated = {*document.guarantee.assumptions, *document.guarantee.warnings}
+    return [f"{note[:1].upper()}{note[1:]}".removesuffix(".") + "." for note in document.notes if note not in stated]

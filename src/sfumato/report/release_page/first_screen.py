@@ -21,14 +21,16 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from sfumato.bundle.quality_statement import NoisyMetric, QualityStatement
 
-BESIDE = {"tvd_1": "as many rows drawn afresh: {}", "tvd_2": "as many rows drawn afresh: {}", "prediction": "guess: {}"}
-
+FRESH, GUESSED = "as many rows drawn afresh: {}", "guess: {}"
+BESIDE = {
+    "tvd_1_q16": FRESH,
+    "tvd_2_q16": FRESH,
+    "prediction_accuracy": GUESSED,
+    "prediction_range_error": GUESSED,
+}
 RELATED = "in the released rows: {}"
-
 """What the yardstick of a measure is."""
-
 GUESS = "guess"
-
 """A measure that stands beside another, as its yardstick."""
 
 
@@ -50,27 +52,27 @@ class QualityCard(NamedTuple):
     """Its promise, word for word."""
 
 
-def quality_statement_card(said: QualityStatement) -> QualityCard:
+def quality_statement_card(statement: QualityStatement) -> QualityCard:
     """Return a statement in words."""
     meaning = (
-        f"Measured on the confidential table on {said.created_at[:10]}, with noise, for epsilon "
-        f"{format_fraction(basic_composition(said.events)[0])} of their own. All intervals hold together with "
+        f"Measured on the confidential table on {statement.created_at[:10]}, with noise, for epsilon "
+        f"{format_fraction(basic_composition(statement.events)[0])} of their own. All intervals hold together with "
         f"probability "
-        f"{100 * said.level:g} %."
+        f"{percent(statement.level, 6)}."
     )
-    stamp = said.randomness.stamp
+    stamp = statement.randomness.stamp
     warning = f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise." if stamp else ""
-    lines = tuple(_line(each) for each in said.measures if each.name != GUESS)
-    return QualityCard(lines, meaning, warning, tuple(said.statement.splitlines()))
+    lines = tuple(_line(each) for each in statement.measures if each.name != GUESS)
+    return QualityCard(lines, meaning, warning, tuple(statement.statement.splitlines()))
 
 
 def _line(each: NoisyMetric) -> NumberLine:
-    related = each.name.startswith("correlation ")
+    related = each.name.startswith("normal_score_correlation ")
     shown = "{:.2g}".format if related else percent
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")
-    told = f" ({beside.format(shown(each.yardstick))})" if beside and each.yardstick is not None else ""
-    return NumberLine(shown(each.value), f"{shown(each.low)} to {shown(each.high)}", f"{words}{told}")
+    yardstick = f" ({beside.format(shown(each.yardstick))})" if beside and each.yardstick is not None else ""
+    return NumberLine(shown(each.value), f"{shown(each.low)} to {shown(each.high)}", f"{words}{yardstick}")
 
 
 def first_screen(

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LEAST_CELLS, MOST_CELLS = 8, 110
-
 """Fewer cells are read one by one, and a curve would say nothing more; a curve costs the third power of its cells."""
-
 DIGITS = 3
-
 """Significant digits of a drawn curve: the page is compared byte by byte on other machines, which round otherwise."""
 
 
@@ -37,14 +34,13 @@ def smoothed_density(counts: FloatArray, widths: FloatArray, variance: float) ->
     """Return the smooth curve at the cells of a column with an order; none without a known noise or with few cells."""
     if variance <= 0 or not LEAST_CELLS <= len(counts) <= MOST_CELLS:
         return None
-    found = fit_density(counts.astype(float), variance * np.eye(len(counts)), widths)
-    return np.array([float(f"{count:.{DIGITS}g}") for count in found.counts])
+    density = fit_density(counts.astype(float), variance * np.eye(len(counts)), widths)
+    return np.array([float(f"{count:.{DIGITS}g}") for count in density.counts])
 
 
 ColumnSet = tuple[str, ...]
 
 MOST_VALUES = 150
-
 """Lines of the table of values under a figure."""
 
 
@@ -60,7 +56,7 @@ class ReleasedMarginal:
     truth: Counts | None = None
     shapes: bool = True
     """Whether a smooth shape may be drawn."""
-    told: str = ""
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -76,13 +72,13 @@ class ReleasedMarginal:
         """Return the counts of one column, summed over all others: for a table that is too large to draw."""
         others = tuple(i for i in range(self.counts.ndim) if i != axis)
         cells = self.counts.size // self.counts.shape[axis]
-        told = (
+        note = (
             f"From {self.name}: its {self.counts.size:,} cells are too many to draw. These are sums over the other "
             f"columns, so the noise of {cells:,} cells adds up. The data files hold every cell."
         )
         truth = None if self.truth is None else self.truth.sum(axis=others)
         return ReleasedMarginal(
-            (self.columns[axis],), self.counts.sum(axis=others), self.spread, cells, truth, self.shapes, told
+            (self.columns[axis],), self.counts.sum(axis=others), self.spread, cells, truth, self.shapes, note
         )
 
 
@@ -130,10 +126,10 @@ def marginal_card(number: int, table: ReleasedMarginal) -> ColumnCard:
         name=column.name,
         kind=kind_text(column),
         label=column.description or "",
-        told=table.told,
+        sentence=table.note,
         missing=_missing(table) if column.missing else None,
         numbers=_numbers(table),
-        values=TableBlock(header, lines[:MOST_VALUES], max(len(lines) - MOST_VALUES, 0)),
+        values=TableBlock.of_numbers(header, lines[:MOST_VALUES], max(len(lines) - MOST_VALUES, 0)),
         short=SHORT.get(column.kind, column.kind),
     )
     return replace(card, **(_of_numbers(table) if column.is_ordered else _of_levels(table, labels)))
@@ -161,7 +157,7 @@ def _numbers(table: ReleasedMarginal) -> TableBlock:
     if table.truth is not None:
         apart = float(np.abs(table.counts - table.truth).max(initial=0))
         rows.append(("furthest from the true count", format_number(apart), ""))
-    return TableBlock(header, tuple(rows))
+    return TableBlock.of_numbers(header, tuple(rows))
 
 
 def _span(table: ReleasedMarginal, count: float) -> tuple[float, float] | None:
@@ -204,13 +200,13 @@ def _of_numbers(table: ReleasedMarginal) -> dict[str, Any]:
     column, merged = table.columns[0], merged_cells(table)
     shown = merged.occupied()
     words = (
-        f"Released counts of {column.name} in {len(merged.made)} cells, most in one cell: "
-        f"{format_number(float(merged.made.max(initial=0)))}. The table of values holds the counts."
+        f"Released counts of {column.name} in {len(merged.released)} cells, most in one cell: "
+        f"{format_number(float(merged.released.max(initial=0)))}. The table of values holds the counts."
     )
-    found: dict[str, Any] = {"picture": histogram(merged, column.kind, words)}
-    if len(shown.made) < len(merged.made) and not table.told:
-        found["told"] = "Not drawn are the ends of its range, where no count stands out."
-    return found
+    figure: dict[str, Any] = {"picture": histogram(merged, column.kind, words)}
+    if len(shown.released) < len(merged.released) and not table.note:
+        figure["sentence"] = "Not drawn are the ends of its range, where no count stands out."
+    return figure
 
 
 def merged_cells(table: ReleasedMarginal) -> HistogramBins:
@@ -220,14 +216,14 @@ def merged_cells(table: ReleasedMarginal) -> HistogramBins:
     step = -(-present // MOST_EQUAL)
     starts = np.arange(0, present, step)
     edges = edges_of(column)
-    made = np.add.reduceat(table.counts[:present].astype(float), starts)
+    released = np.add.reduceat(table.counts[:present].astype(float), starts)
     widths = np.add.reduceat(cell_widths(column), starts)
     variance = 0.0 if table.spread is None else table.cells * step * table.spread.deviation**2
     return HistogramBins(
         np.append(edges[starts], edges[-1]),
-        made,
+        released,
         None if table.truth is None else np.add.reduceat(table.truth[:present].astype(float), starts),
-        None if table.spread is None else np.full(len(made), table.spread.half_width(table.cells * step)),
-        smoothed_density(made, widths, variance) if table.shapes else None,
+        None if table.spread is None else np.full(len(released), table.spread.half_width(table.cells * step)),
+        smoothed_density(released, widths, variance) if table.shapes else None,
         counts=True,
     )

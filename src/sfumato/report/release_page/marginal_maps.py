@@ -37,7 +37,7 @@ class HeatmapCard:
 
     place: str
     name: str
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     panels: tuple[HeatmapPanel, ...]
     values: TableBlock
     numbers: TableBlock | None = None
@@ -81,13 +81,13 @@ def _panels(table: ReleasedMarginal, title: str, top: float) -> Iterator[Heatmap
     if not fits_across(across.is_ordered, cell_labels(across)) and fits_across(down.is_ordered, cell_labels(down)):
         flipped = None if table.truth is None else table.truth.T
         table = ReleasedMarginal((across, down), table.counts.T, table.spread, truth=flipped)
-    said = title or "released"
+    heading = title or "released"
     yield HeatmapPanel(
-        said if title or table.truth is not None else "", _map(table, table.counts, top, "Released counts")
+        heading if title or table.truth is not None else "", _map(table, table.counts, top, "Released counts")
     )
     if table.truth is not None:
         yield HeatmapPanel(
-            f"{said}, true (confidential)" if title else "true (confidential)",
+            f"{heading}, true (confidential)" if title else "true (confidential)",
             _map(table, table.truth, top, "True counts"),
             True,
         )
@@ -104,12 +104,12 @@ def _map(table: ReleasedMarginal, counts: Counts, top: float, what: str) -> Mark
         sides.append(side)
     down, across = (column.name for column in table.columns)
     words = f"{what} by {down} (at the side) and {across} (across); the table of values holds them."
-    said = (
+    cell_words = (
         [[format_number(each) for each in row] for row in written.tolist()]
         if not any(side.rises for side in sides)
         else None
     )
-    return heatmap(amounts, sides[0], sides[1], words, top=top / finer, written=said)
+    return heatmap(amounts, sides[0], sides[1], words, top=top / finer, written=cell_words)
 
 
 def _kept(table: ReleasedMarginal, axis: int, column: Column) -> list[int]:
@@ -148,7 +148,7 @@ def _values(table: ReleasedMarginal) -> TableBlock:
             break
         rows.append(_line(table, words, place))
     header = (*(column.name for column in table.columns), "released", *true)
-    return TableBlock(header, tuple(rows), table.counts.size - len(rows), len(table.columns))
+    return TableBlock.of_numbers(header, tuple(rows), table.counts.size - len(rows), len(table.columns))
 
 
 def _line(table: ReleasedMarginal, words: Sequence[Sequence[str]], place: tuple[int, ...]) -> tuple[str, ...]:
@@ -166,6 +166,6 @@ def _worst(table: ReleasedMarginal, most: int = 5) -> TableBlock | None:
     order = np.argsort(-apart, axis=None, kind="stable")[:most]
     rows = []
     for place in (tuple(map(int, np.unravel_index(at, apart.shape))) for at in order.tolist()):
-        *labels, made, true = _line(table, words, place)
-        rows.append((", ".join(labels), made, true))
-    return TableBlock(("furthest from the truth", "released", "true"), tuple(rows))
+        *labels, released, true = _line(table, words, place)
+        rows.append((", ".join(labels), released, true))
+    return TableBlock.of_numbers(("furthest from the truth", "released", "true"), tuple(rows))

@@ -1,53 +1,13 @@
-"""Released rows as arrays, converted once for all pictures of a page."""
+"""Level names and bin edges of a column, as pictures of released rows show them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import FloatArray
-from sfumato.schema import Schema
 from sfumato.schema.column import Column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-@dataclass(frozen=True, eq=False)
-class RowsView:
-    """Columns of released rows: numbers and dates (in days) as they are, levels as codes, NaN where missing."""
-
-    columns: tuple[Column, ...]
-    values: tuple[FloatArray, ...]
-
-    @classmethod
-    def of(cls, schema: Schema, rows: pa.Table) -> RowsView:
-        """Read the rows of a released table, as its schema calls them."""
-        from sfumato.evaluate.uncertainty.values import RowsView
-
-        read = RowsView(rows, schema)
-        columns = tuple(schema[name] for name in rows.column_names)
-        return cls(columns, tuple(_values(read, column) for column in columns))
-
-    @cached_property
-    def size(self) -> int:
-        """How many rows there are."""
-        return len(self.values[0]) if self.values else 0
-
-    def sample(self, most: int) -> RowsView:
-        """Return at most so many rows: every second, third and so on, so that everybody gets the same."""
-        step = max(1, -(-self.size // most))
-        return self if step == 1 else RowsView(self.columns, tuple(each[::step] for each in self.values))
-
-
-def _values(read: Any, column: Column) -> FloatArray:
-    if column.is_ordered:
-        return read.numbers(column.name)
-    codes = read.codes(column.name).astype(float)
-    return np.where(codes < 0, np.nan, codes)
 
 
 def level_words(column: Column) -> tuple[str, ...]:

@@ -110,8 +110,8 @@ def _aside(guarantee: Guarantee) -> str:
 def three_sentences(document: ReleaseDocument) -> tuple[str, str, str]:
     """Return the release in words for the people concerned and the public; each sentence is true as it stands."""
     amount = _lower_first(headline(document).removesuffix("."))
-    made = say("spoken.made", table=document.table, method=document.method.name, amount=amount)
-    return made, _promised(document), _not_promised(document)
+    what = say("spoken.made", table=document.table, method=document.method.name, amount=amount)
+    return what, _promised(document), _not_promised(document)
 
 
 def _promised(document: ReleaseDocument) -> str:

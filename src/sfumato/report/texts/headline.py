@@ -32,12 +32,12 @@ def headline(document: ReleaseDocument) -> str:
 def explanation(document: ReleaseDocument, schema: Schema) -> list[str]:
     """Say where it comes from, what is in it and how it was made."""
     method = document.method
-    made = say("headline.made", table=document.table, method=method.name, summary=method.summary)
+    origin = say("headline.made", table=document.table, method=method.name, summary=method.summary)
     if method.makes == "counts":
         sign = say("headline.clamped" if method.parameters.get("nonnegative") else "headline.unbiased")
-        return [made, f"{_tables(document)}.", f"{say('headline.whole_domain')} {sign}"]
+        return [origin, f"{_tables(document)}.", f"{say('headline.whole_domain')} {sign}"]
     columns = _columns(document.tables[0].columns, document, schema) if method.makes == "rows" else []
-    return [made, *columns, *filter(None, [method.about])]
+    return [origin, *columns, *filter(None, [method.about])]
 
 
 def _tables(document: ReleaseDocument) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sfumato.bundle.document import MainNumber, ReleaseDocument
-from sfumato.formatting import counted, short_number
+from sfumato.formatting import counted, format_significant, percent, short_number
 from sfumato.report.texts import Texts
-from sfumato.reprs import format_significant
 from sfumato.schema import Schema
 from sfumato.schema.column import EPOCH
 
@@ -39,7 +38,7 @@ def main_numbers_table(document: ReleaseDocument, schema: Schema) -> MainNumbers
     errors = document.expected_errors
     if errors is None or not errors.numbers:
         return None
-    header = tuple(each.format(level=f"{100 * errors.level:g} %") for each in HEADER)
+    header = tuple(each.format(level=percent(errors.level, 6)) for each in HEADER)
     rows = [row(each, schema) for each in errors.numbers]
     meaning, basis = (
         say(f"main_numbers.{name}", reruns=counted(errors.reruns, "time")) for name in ("meaning", "basis")
@@ -77,7 +76,7 @@ def row(each: MainNumber, schema: Schema) -> tuple[str, str, str, str]:
         low, high = (f"{100 * end:.3g}" for end in (each.low, each.high))
         return (
             each.name,
-            f"{100 * each.value:.3g} %",
+            percent(each.value, 3),
             f"± {short_number(100 * each.error)} points",
             f"{low} to {high} %",
         )

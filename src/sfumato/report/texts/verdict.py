@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.core.forecast import NO_RELATION, Forecast
-from sfumato.evaluate.forecast.verdict import STRONG, UNKNOWN_ROWS, USES, WEAK
+from sfumato.evaluate.verdict import STRONG_RELATIONS, UNKNOWN_ROWS, USES, WEAK_RELATIONS
 from sfumato.formatting import counted, list_names, percent, short_number
 from sfumato.report.texts import Texts
 
@@ -63,13 +63,13 @@ def _verdict(forecast: Forecast) -> str:
 def _lines(forecast: Forecast) -> Iterator[NumberLine]:
     if forecast.share_error is not None:
         yield NumberLine(f"{short_number(100 * forecast.share_error)} percentage points", say("verdict.share"))
-    if forecast.mean_error is not None:
+    if forecast.mean_error_sd is not None:
         mean = say("verdict.mean", range=_range(forecast))
-        yield NumberLine(f"{short_number(forecast.mean_error)} standard deviations", mean)
-    if forecast.tvd_1 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_1)} of the rows", say("verdict.single"))
-    if forecast.tvd_2 is not None:
-        yield NumberLine(f"{percent(forecast.tvd_2)} of the rows", say("verdict.pairs"))
+        yield NumberLine(f"{short_number(forecast.mean_error_sd)} standard deviations", mean)
+    if forecast.tvd_1_q16 is not None:
+        yield NumberLine(f"{percent(forecast.tvd_1_q16)} of the rows", say("verdict.single"))
+    if forecast.tvd_2_q16 is not None:
+        yield NumberLine(f"{percent(forecast.tvd_2_q16)} of the rows", say("verdict.pairs"))
     if forecast.smallest_relation is not None:
         yield _relation(forecast.smallest_relation)
     if forecast.drowned:
@@ -120,9 +120,9 @@ def _forecast_uses(forecast: Forecast | None) -> tuple[tuple[str, ...], tuple[st
         return (), ()
     answers = {use.words: use.served(forecast) for use in USES}
     words = dict(say.table("uses")["words"])
-    if answers[STRONG] and answers[WEAK]:
-        words[STRONG] = say("uses.relations")
-        answers[WEAK] = None
+    if answers[STRONG_RELATIONS] and answers[WEAK_RELATIONS]:
+        words[STRONG_RELATIONS] = say("uses.relations")
+        answers[WEAK_RELATIONS] = None
     good, bad = (tuple(words[use] for use, served in answers.items() if served is wanted) for wanted in (True, False))
     return good, bad
 

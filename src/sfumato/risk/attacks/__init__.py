@@ -1,1 +1,36 @@
-"""attacks."""
+"""Attacks, one in each module; the registry lists which harness runs which."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.risk.attacks.attack import AttackResult as AttackResult
+    from sfumato.risk.attacks.attack import ThreatModel as ThreatModel
+    from sfumato.risk.attacks.attack import dp_ceiling as dp_ceiling
+    from sfumato.risk.attacks.attribute_inference import AttributeInference as AttributeInference
+    from sfumato.risk.attacks.likelihood_ratio import LikelihoodRatio as LikelihoodRatio
+    from sfumato.risk.attacks.likelihood_ratio import optimal_accuracy as optimal_accuracy
+    from sfumato.risk.attacks.linkage import FreshReferenceLinkage as FreshReferenceLinkage
+    from sfumato.risk.attacks.linkage import NearestRowLinkage as NearestRowLinkage
+    from sfumato.risk.attacks.membership import ShadowModelAttack as ShadowModelAttack
+
+_NAMES = {
+    "AttackResult": "sfumato.risk.attacks.attack",
+    "AttributeInference": "sfumato.risk.attacks.attribute_inference",
+    "FreshReferenceLinkage": "sfumato.risk.attacks.linkage",
+    "LikelihoodRatio": "sfumato.risk.attacks.likelihood_ratio",
+    "NearestRowLinkage": "sfumato.risk.attacks.linkage",
+    "ShadowModelAttack": "sfumato.risk.attacks.membership",
+    "ThreatModel": "sfumato.risk.attacks.attack",
+    "dp_ceiling": "sfumato.risk.attacks.attack",
+    "optimal_accuracy": "sfumato.risk.attacks.likelihood_ratio",
+}
+"""Names that are offered here, and the module of each; each is imported on first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'sfumato.risk.attacks' has no attribute {name!r}")

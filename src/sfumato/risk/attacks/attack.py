@@ -1,16 +1,32 @@
-"""The Attack protocol: threat model, result, and the ceiling that DP puts on any attack."""
+"""The Attack protocol: threat model, result, and the ceiling that DP puts on any attack.
+
+An attack is one module of this folder. Two harnesses run attacks: :mod:`sfumato.risk.simulated` releases two worlds
+again and again, with and without a target, and asks the attack for scores; :mod:`sfumato.risk.on_release` holds a
+release that exists, people of the table and others, and asks for an attempt (:mod:`sfumato.risk.attacks.attempt`).
+:mod:`sfumato.risk.attacks.registry` lists which attack goes into which harness.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.errors import RiskError
-from sfumato.metrics.confidence import Interval
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.formatting import percent, percent_fixed
+from sfumato.metrics.confidence import LEVEL, Interval
+from sfumato.privacy.exact import percent_at_most
+
+if TYPE_CHECKING:
+    from sfumato.core.method import Method
+    from sfumato.metrics.rows_view import Observes
+    from sfumato.privacy.randomness import Randomness
+    from sfumato.risk.simulated.membership_game import Score, Worlds
 
 FEWEST_TRIALS = 20
+Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
+"""What an attack is about: the criteria of the European guidance on anonymisation, membership, and overfitting."""
 
 
 class FrozenModel(BaseModel):
@@ -97,14 +113,15 @@ class AttackResult(FrozenModel):
     def statement(self) -> str:
         """Return the result in plain words."""
         lines = [
-            f"{self.attack}: right in {_percent(self.rate)} of {self.trials:,} trials "
-            f"({100 * self.interval.level:.6g} % interval {_percent(self.interval.low)} to "
-            f"{_percent(self.interval.high)}). Guessing without the release is right in {_percent(self.baseline)}.",
+            f"{self.attack}: right in {percent_fixed(self.rate)} of {self.trials:,} trials "
+            f"({percent(self.interval.level, 6)} interval {percent_fixed(self.interval.low)} to "
+            f"{percent_fixed(self.interval.high)}). Guessing without the release is right in "
+            f"{percent_fixed(self.baseline)}.",
             self.verdict(),
         ]
         lines += [*self.control_lines(), self.ceiling_line()]
         if self.optimal is not None:
-            lines.append(f"The best possible attack on this mechanism is right in {_percent(self.optimal)}.")
+            lines.append(f"The best possible attack on this mechanism is right in {percent_fixed(self.optimal)}.")
         return "\n".join([*lines, *self.notes])
 
     def verdict(self) -> str:
@@ -113,7 +130,7 @@ class AttackResult(FrozenModel):
             return f"The release helps the attacker: by {100 * self.advantage:.1f} percentage points."
         if self.interval.high < self.baseline:
             return "The attack does worse than guessing; another attack may do better."
-        reach = f"the interval reaches to {_percent(self.interval.high)}"
+        reach = f"the interval reaches to {percent_fixed(self.interval.high)}"
         return f"The attack was not seen to beat guessing ({reach}); more trials or another attack may."
 
     def control_lines(self) -> tuple[str, ...]:
@@ -121,9 +138,9 @@ class AttackResult(FrozenModel):
         if self.control is None or self.gain is None:
             return ()
         within = self.control_interval
-        interval = f" (interval {_percent(within.low)} to {_percent(within.high)})" if within else ""
+        interval = f" (interval {percent_fixed(within.low)} to {percent_fixed(within.high)})" if within else ""
         return (
-            f"Control, with nothing about the target in the release: {_percent(self.control)}{interval}; the "
+            f"Control, with nothing about the target in the release: {percent_fixed(self.control)}{interval}; the "
             f"difference is {100 * self.gain:.1f} points.",
         )
 
@@ -131,16 +148,66 @@ class AttackResult(FrozenModel):
         """Return in one sentence what the guarantee says about all attacks of this kind."""
         if self.ceiling is None:
             return "No ceiling is known for this attack."
-        most = at_most(100 * to_fraction(self.ceiling), 3)
-        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {most} %."
+        bound = f"he guarantee ({self.claim}) lets no attack be right in more than {percent_at_most(self.ceiling)}."
         return f"REFUTED: t{bound} The noise is not what it needs." if self.refutes_claim else f"T{bound}"
 
     def __str__(self) -> str:
         return f"{self.statement()}\nThreat: the attacker {self.threat}."
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+class Attack(Protocol):
+    """An attack on simulated releases: it scores how much more a release looks like one with the target in it."""
+
+    threat: ClassVar[ThreatModel]
+    criterion: ClassVar[Criterion]
+
+    @property
+    def title(self) -> str:
+        """What the attack is called."""
+        ...
+
+    def fits(self, worlds: Worlds) -> bool:
+        """Whether two worlds can be attacked in this way."""
+        return True
+
+    def view(self, worlds: Worlds) -> Worlds:
+        """Return what the attack needs of two worlds; refuse worlds that it cannot attack."""
+        return worlds
+
+    def sees(self, worlds: Worlds) -> str:
+        """Return what the attacker sees of a release, in words."""
+        return worlds.seen
+
+    def fit(self, worlds: Worlds, trials: int, randomness: Randomness) -> Score:
+        """Return the score by which releases are told apart, learnt from releases of its own where it has to learn."""
+        ...
+
+    def releases(self, trials: int) -> int:
+        """Return how often the method is run: in each game, and for the control of every second one."""
+        return trials + trials // 2
+
+    def run(
+        self,
+        subject: Any,
+        method: Method | None = None,
+        *,
+        trials: int = 1000,
+        seed: int | None = None,
+        level: float = LEVEL,
+        target: int | None = None,
+        rows: int | None = None,
+        sees: Observes = "values",
+    ) -> AttackResult:
+        """Play the game; ``subject`` is a table (with a method) or a game of :mod:`sfumato.risk.simulated`.
+
+        ``target`` is a row of the table, ``rows`` how many rows are released, of which the attacker ``sees`` values or
+        bins.
+        """
+        from sfumato.risk.simulated.build_worlds import to_game
+        from sfumato.risk.simulated.membership_game import play_game
+
+        check_trials(trials, level)
+        return play_game(self, to_game(subject, method, target, rows, sees), trials, seed, level)
 
 
 def check_trials(trials: int, level: float) -> None:

@@ -15,6 +15,8 @@ from sfumato.risk.attacks import nearest_neighbours as kernel
 from sfumato.schema import Schema
 from sfumato.schema.column import LARGEST_UNIT_SPAN, Column
 
+BANDWIDTH = 0.1
+"""Width of the kernel on Gower's distance behind the density of released rows at a person, unless it is measured."""
 COMPARED = 2000
 """Other rows with which each row is compared when the most exposed one is looked for."""
 IN_WORDS = {

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arrays import BoolArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
 from sfumato.metrics.confidence import LEVEL, binomial_interval
@@ -22,20 +23,25 @@ from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
 from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
+from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, seeded_stream
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table import Table, read
 from sfumato.table.sources import open_source
 
-__all__ = ["AttributeInference", "known_and_sensitive"]
+if TYPE_CHECKING:
+    from sfumato.risk.on_release.people import AttackTargets
 
 Guesser = Callable[[RowsView], Codes]
 """Takes people as they are known, the known columns first; returns the guessed code of each."""
 TREES = 50
 MOST_TARGETS = 5000
-"""Targets that are tried in one run unless said."""
+"""Targets that are tried in one run by default."""
 FEWEST_PEOPLE = 40
+MOST_SECRETS = 6
+"""Columns that are guessed where the schema names none as sensitive."""
+BASELINE = "The baseline always names the most common value of these people."
 NO_CONTROL = (
     "No control was given, people who are not in the release: what it teaches about everybody and what it gives away "
     "about its members cannot be told apart."
@@ -162,7 +168,7 @@ class AttributeInference:
             baseline=common / n,
             control=None if blind is None else blind / m,
             control_interval=None if blind is None else binomial_interval(blind, m, level),
-            notes=("The baseline always names the most common value of these people.",),
+            notes=(BASELINE,),
         )
 
 
@@ -277,3 +283,82 @@ def _forest(sight: AttackerView, known: Points, labels: Codes) -> Guesser:
     model: Any = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=1, random_state=0)
     model.fit(sight.scaled(known), labels)
     return lambda people: np.asarray(model.predict(sight.scaled(_known(people, sight))), np.int64)
+
+
+def on_release(subject: AttackTargets, options: AttackOptions) -> Attempts:
+    """Guess each secret column from what is known, for people of the table and for others."""
+    found: list[AttackAttempt] = []
+    why: list[str] = []
+    for column in secrets_of(subject, options.secret):
+        given = [
+            name for name in (options.known or _known_columns(subject)) if name != column and name in subject.names
+        ]
+        try:
+            found.append(_guessed(subject, column, given))
+        except RiskError as error:
+            why.append(f"Inference of {column}: left out, as {error.headline}.")
+    return found, why
+
+
+def secrets_of(subject: AttackTargets, secret: Sequence[str] | None) -> list[str]:
+    """Return the columns that are guessed: as named, those with that role, or some in the order of the schema."""
+    if secret is not None:
+        absent = [name for name in secret if name not in subject.names]
+        if absent:
+            raise RiskError(
+                f"the release has no column {', '.join(map(repr, absent))}",
+                next_step=f"name some of: {', '.join(subject.names)}",
+            )
+        return list(secret)
+    marked = [name for name in subject.schema.with_role("sensitive") if name in subject.names]
+    if marked:
+        return marked
+    step = -(-len(subject.names) // MOST_SECRETS)
+    return list(subject.names[::-step][::-1]) if len(subject.names) > 1 else []
+
+
+def _known_columns(subject: AttackTargets) -> list[str]:
+    marked = [name for name in subject.schema.with_role("quasi-identifier") if name in subject.names]
+    return marked or list(subject.names)
+
+
+def _guessed(subject: AttackTargets, column: str, known: Sequence[str]) -> AttackAttempt:
+    if not known:
+        raise RiskError("nothing is known that would help to guess it")
+    sides = [subject.inside, *([] if subject.outside is None else [subject.outside])]
+    right = [_guessed_rightly(subject, side, column, known) for side in sides]
+    labels = subject.inside.codes[:, subject.names.index(column)]
+    return AttackAttempt.on_people(
+        f"Inference of {column} from {_named(known)}",
+        "inference",
+        AttributeInference.threat.seeing(IN_WORDS["counts" if subject.made is None else "values"]),
+        right[0],
+        right[1] if len(right) > 1 else None,
+        float(np.bincount(labels).max() / len(labels)),
+        subject.rows_named(subject.members[_rarest(right[0], labels)]),
+        BASELINE,
+    )
+
+
+def _named(known: Sequence[str]) -> str:
+    return ", ".join(known) if len(known) <= 4 else f"{len(known)} other columns"
+
+
+def _guessed_rightly(subject: AttackTargets, people: RowsView, column: str, known: Sequence[str]) -> BoolArray:
+    """Return whose value is guessed rightly: by the nearest released rows, or by released counts."""
+    places = [subject.names.index(name) for name in known]
+    truth = people.codes[:, subject.names.index(column)]
+    if subject.made is None:
+        guess = guess_from_counts(subject.was.tables, subject.schema, known, column)
+        return guess(RowsView(people.codes[:, places], people.points[:, places])) == truth
+    sight = AttackerView(subject.schema, known)
+    rows, labels = subject.made.points[:, places], subject.made.codes[:, subject.names.index(column)]
+    size = max(subject.schema[column].size, int(labels.max()) + 1)
+    near = sight.votes(np.ascontiguousarray(people.points[:, places]), np.ascontiguousarray(rows), labels, size)
+    return near == truth
+
+
+def _rarest(right: BoolArray, labels: Codes) -> Codes:
+    """Return whose value was guessed and is rare: a common one is guessed without any release."""
+    rarity = np.bincount(labels)[labels]
+    return np.array(sorted(np.flatnonzero(right), key=lambda place: int(rarity[place]))[:MOST_WORST], np.int64)

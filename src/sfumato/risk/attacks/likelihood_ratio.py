@@ -2,24 +2,99 @@
 
 Two equally likely tables give release laws P and Q. The likelihood-ratio test is right in (1 + TV) / 2 of all games,
 where TV is the total variation distance of P and Q, and no other test is right more often (Neyman and Pearson 1933).
+
+**On a given release** the attacker knows every other record and the law of the noise. Everybody in a cell meets the
+same noise. So at most one target is taken from each cell of each released table: then all scores are independent, and
+the exact intervals hold. The threshold is 0, which needs no choosing. Who is not in the table can be anybody: the score
+depends on the noise alone, so that without a holdout people of the public domain take its place.
+
+>>> from sfumato.privacy.noise_distributions import Geometric
+>>> from sfumato.risk.simulated import CountWorlds
+>>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(1.0), epsilon=1.0)
+>>> result = LikelihoodRatio().run(pair, trials=2000, seed=1)
+>>> result.optimal in result.interval, result.refutes_claim
+(True, False)
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import Counts, FloatArray, IntArray
 from sfumato.errors import RiskError
+from sfumato.metrics.rows_view import Codes
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
+from sfumato.risk.attacks.attack import Attack, Criterion, ThreatModel
+from sfumato.risk.attacks.attacker_view import IN_WORDS
+from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 
+if TYPE_CHECKING:
+    from sfumato.privacy.randomness import Randomness
+    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.simulated.membership_game import Score, Worlds
+
+MEMBERSHIP_GOAL = "to know whether the target's record is in the table"
+FEWEST = 20
+"""People in cells of their own from which on the attack is tried on a release."""
 Law = Laplace | Geometric | Gaussian | DiscreteGaussian
 MOST_TERMS = 5_000_000
 SAME_LOSS = 1e-9
 """Log-likelihood ratios closer than this are one outcome: sums of equal noise scales meet again."""
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio(Attack):
+    """The best of all attacks on noisy counts: compare the likelihoods of the release in both worlds."""
+
+    threat: ClassVar[ThreatModel] = ThreatModel(
+        goal=MEMBERSHIP_GOAL,
+        knowledge=("every other record", "the target's record", "the mechanism and its noise, exactly"),
+    )
+    criterion: ClassVar[Criterion] = "membership"
+
+    @property
+    def title(self) -> str:
+        """What the attack is called."""
+        return "Membership, likelihood ratio"
+
+    def fits(self, worlds: Worlds) -> bool:
+        """Whether the law of what is released is known."""
+        return worlds.log_ratio is not None
+
+    def view(self, worlds: Worlds) -> Worlds:
+        """Return the cells that differ; refuse releases whose likelihood is not known."""
+        if not self.fits(worlds):
+            raise RiskError(
+                f"the likelihood of what {worlds.title} releases is not known",
+                next_step="use ShadowModelAttack() for it; LikelihoodRatio needs Histogram, Contingency or CountWorlds",
+            )
+        return worlds.essential()
+
+    def fit(self, worlds: Worlds, trials: int, randomness: Randomness) -> Score:
+        """Return the log of the likelihood ratio: nothing has to be learnt."""
+        ratio = worlds.log_ratio
+        assert ratio is not None  # refused by view
+        return lambda batch: ratio(batch.vectors)
+
+
+def count_log_ratio(law: Law, values: FloatArray, within: Counts, without: Counts, clamped: bool) -> FloatArray:
+    """Return the log of how much likelier each released count is with the target than without, cell by cell."""
+    ratio = log_density(law, values - within) - log_density(law, values - without)
+    if not clamped:
+        return ratio
+    floor = np.log(np.maximum(law.cdf(-within), 1e-300)) - np.log(np.maximum(law.cdf(-without), 1e-300))
+    return np.where(values <= 0, floor, ratio)
+
+
+def noise_distribution(kind: str, scale: float) -> Law:
+    """Return the law of the noise that an event records."""
+    return Geometric(1 / scale) if kind == "discrete-laplace" else DiscreteGaussian(scale)
 
 
 def optimal_accuracy(
@@ -121,3 +196,83 @@ def _merged(p: FloatArray, q: FloatArray, losses: FloatArray) -> tuple[FloatArra
     keys, place = np.unique(np.round(losses / SAME_LOSS), return_inverse=True)
     sums = [np.asarray(np.bincount(place.ravel(), mass, len(keys)), float) for mass in (p, q)]
     return sums[0], sums[1], keys * SAME_LOSS
+
+
+def on_release(subject: AttackTargets, options: AttackOptions) -> Attempts:
+    """Call a member whoever makes the released counts likelier; return also why that was left out."""
+    method: Any = subject.was.method
+    if method is None or not has_known_count_noise(method) or subject.schema.person is not None:
+        return [], ["Likelihood ratio: left out, as the law of these counts for one row is not known exactly."]
+    generator = subject.dice(40)
+    outside = subject.outside
+    strangers = _anybody(subject, generator) if outside is None else outside.codes
+    chosen, cells = _one_target_per_cell(subject, strangers, generator)
+    member = chosen < len(subject.inside)
+    scores = _scores(subject, cells, member)
+    inside, blind = scores[member], scores[~member]
+    if min(len(inside), len(blind)) < FEWEST:
+        few = min(len(inside), len(blind))
+        return [], [f"Likelihood ratio: left out, as only {few} people lie in cells of their own."]
+    best = np.argsort(-inside, kind="stable")[:MOST_WORST]
+    attempt = AttackAttempt.on_people(
+        LikelihoodRatio().title,
+        "membership",
+        LikelihoodRatio.threat.seeing(IN_WORDS["counts"]),
+        inside > 0,
+        blind > 0,
+        None,
+        subject.rows_named(subject.members[chosen[member][best]]),
+        "One target from each cell, so that each meets noise of its own.",
+    )
+    return [attempt], []
+
+
+def has_known_count_noise(method: Any) -> bool:
+    """Whether a release of this method is nothing but counts with recorded noise: its best attack is known exactly."""
+    from sfumato.mechanisms.counts.contingency import Contingency
+    from sfumato.mechanisms.counts.histogram import Histogram
+
+    return type(method) in (Histogram, Contingency) and not getattr(method, "synthetic", False)
+
+
+def _anybody(subject: AttackTargets, dice: np.random.Generator) -> Codes:
+    sizes = [column.size for column in subject.sight.columns]
+    return dice.integers(0, sizes, (len(subject.inside), len(sizes)))
+
+
+def _one_target_per_cell(
+    subject: AttackTargets, strangers: Codes, dice: np.random.Generator
+) -> tuple[IntArray, dict[tuple[str, ...], IntArray]]:
+    """Return targets of whom no two share a cell, members and strangers in turn, and their cells."""
+    codes = np.concatenate([subject.inside.codes, strangers])
+    cells = {names: subject.cells(codes, names) for names in subject.was.tables}
+    mine, theirs = dice.permutation(len(subject.inside)), len(subject.inside) + dice.permutation(len(strangers))
+    waiting = {True: list(mine), False: list(theirs)}
+    taken: dict[tuple[str, ...], set[int]] = {names: set() for names in cells}
+    chosen: list[int] = []
+    turn = True
+    while waiting[True] and waiting[False]:
+        who = waiting[turn].pop()
+        if all(int(cells[names][who]) not in taken[names] for names in cells):
+            chosen.append(int(who))
+            for names in cells:
+                taken[names].add(int(cells[names][who]))
+            turn = not turn
+    order = np.array(sorted(chosen), np.int64)
+    return order, {names: own[order] for names, own in cells.items()}
+
+
+def _scores(subject: AttackTargets, cells: dict[tuple[str, ...], IntArray], member: Any) -> FloatArray:
+    """Return the log of how much likelier the release is with each target than without."""
+    method: Any = subject.was.method
+    sets = [tuple(names) for names in method.measurement().sets]
+    parts = [(event.kind, part.scale) for event in subject.was.events for part in event.parts]
+    true, made = subject.table.marginals(sets), subject.released_counts
+    total = np.zeros(len(member))
+    for names, (kind, scale) in zip(sets, parts, strict=True):
+        own = cells[names]
+        without = true[names].ravel()[own] - member
+        total += count_log_ratio(
+            noise_distribution(kind, scale), made[names][own], without + 1, without, method.nonnegative
+        )
+    return total

@@ -1,6 +1,7 @@
 """Linkage by fresh references, by nearest synthetic row, and of two files through a release.
 
 >>> from sfumato.privacy.noise_distributions import Geometric
+>>> from sfumato.risk.simulated import CountWorlds
 >>> pair = CountWorlds.of([10, 4, 7], [10, 5, 7], Geometric(8.0), epsilon=8.0)
 >>> FreshReferenceLinkage().run(pair, trials=200, seed=1).succeeds
 True
@@ -10,28 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sfumato.arrays import FloatArray
-from sfumato.core.method import Method
 from sfumato.errors import RiskError
 from sfumato.metrics.confidence import LEVEL, binomial_interval
-from sfumato.metrics.rows_view import Codes, Observes, check_observes
-from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
+from sfumato.metrics.rows_view import Codes, Observes, RowsView, check_observes
+from sfumato.risk.attacks import nearest_neighbours
+from sfumato.risk.attacks.attack import Attack, AttackResult, Criterion, ThreatModel
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
-from sfumato.risk.simulated import CountWorlds, Game, ReleasedBatch, to_game
-from sfumato.risk.simulated.membership_game import play_game, seeded_stream
+from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
+from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 from sfumato.table import Table
 
-__all__ = ["CountWorlds", "FreshReferenceLinkage", "NearestRowLinkage", "nearest_row"]
+if TYPE_CHECKING:
+    from sfumato.privacy.randomness import Randomness
+    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.simulated.membership_game import ReleasedBatch, Score, Worlds
 
 
 @dataclass(frozen=True)
-class FreshReferenceLinkage:
+class FreshReferenceLinkage(Attack):
     """Release both candidate tables afresh and name the one whose release is nearer, in Euclidean distance.
 
     The references never are the observed release itself: compared with itself a release is at distance 0, and the
@@ -44,41 +47,34 @@ class FreshReferenceLinkage:
         goal="to know which of two tables was released",
         knowledge=("both candidate tables", "how to run the method, with other noise than that of the release"),
     )
+    criterion: ClassVar[Criterion] = "linkability"
 
     def __post_init__(self) -> None:
         if isinstance(self.references, bool) or self.references < 1:
             raise RiskError(f"references must be at least 1, found {self.references!r}", next_step="use references=1")
 
-    def run(
-        self,
-        subject: Any,
-        method: Method | None = None,
-        *,
-        trials: int = 1000,
-        seed: int | None = None,
-        level: float = LEVEL,
-        target: int | None = None,
-        rows: int | None = None,
-        sees: Observes = "values",
-    ) -> AttackResult:
-        """Play the game; ``subject`` is a table (with a method) or a game, which knows what is seen."""
-        check_trials(trials, level)
-        subject, randomness = to_game(subject, method, target, rows, sees), seeded_stream(seed)
+    @property
+    def title(self) -> str:
+        """What the attack is called."""
+        return "Linkage with fresh references"
 
-        def nearer(drawn: ReleasedBatch) -> FloatArray:
-            inside = self._distance(subject, True, drawn.vectors, randomness)
-            return self._distance(subject, False, drawn.vectors, randomness) - inside
+    def fit(self, worlds: Worlds, trials: int, randomness: Randomness) -> Score:
+        """Return by how much a release is nearer to references with the target than to those without."""
 
-        return play_game("Linkage with fresh references", self.threat, subject, nearer, randomness, trials, level)
+        def nearer(batch: ReleasedBatch) -> FloatArray:
+            inside = self._distance(worlds, True, batch.vectors, randomness)
+            return self._distance(worlds, False, batch.vectors, randomness) - inside
+
+        return nearer
 
     def releases(self, trials: int) -> int:
         """Return how often the method is run: each game, and the control of every second one, with its references."""
         return (trials + trials // 2) * (1 + 2 * self.references)
 
-    def _distance(self, subject: Game, member: bool, observed: FloatArray, randomness: Randomness) -> FloatArray:
+    def _distance(self, worlds: Worlds, member: bool, observed: FloatArray, randomness: Randomness) -> FloatArray:
         reference = np.zeros_like(observed)
         for _ in range(self.references):
-            reference += subject.draw(member, len(observed), randomness).vectors / self.references
+            reference += worlds.draw(member, len(observed), randomness).vectors / self.references
         return np.sqrt(((observed - reference) ** 2).sum(axis=1))
 
 
@@ -145,20 +141,6 @@ class NearestRowLinkage:
         )
 
 
-def nearest_row(
-    original: Any,
-    synthetic: Any,
-    columns: Sequence[str],
-    schema: Schema | None = None,
-    top: int = 10,
-    level: float = LEVEL,
-    seed: int | None = None,
-    sees: Observes = "values",
-) -> AttackResult:
-    """Return the share of rows whose nearest synthetic row (or one of the ``top`` nearest) is their own."""
-    return NearestRowLinkage(columns, top, sees).run(original, synthetic, schema, level=level, seed=seed)
-
-
 def _schema(original: Any, schema: Schema | None) -> Schema:
     if schema is not None:
         return schema
@@ -171,3 +153,67 @@ def _shares(nearer: Codes, level_with: Codes, top: int) -> tuple[FloatArray, Flo
     """Return for each row the chance that its own synthetic row is drawn first, and among the first ``top``."""
     first = np.where(nearer == 0, 1 / level_with, 0.0)
     return first, np.clip((top - nearer) / level_with, 0.0, 1.0)
+
+
+def on_release(subject: AttackTargets, options: AttackOptions) -> Attempts:
+    """Join two files about the same people through the release: is the nearest row by one half that by the other?"""
+    first, second = options.parts or _parts(subject)
+    if subject.made is None or not first or not second:
+        return [], ["Linkage: left out, as it needs released rows of two columns at least."]
+    dice = subject.dice(20)
+    halves = [_half(subject, names, dice) for names in (first, second)]
+    linked = [_linked(subject, side, halves) for side in (subject.inside, subject.outside) if side is not None]
+    agree = [first == second for first, second in linked]
+    knowledge = (f"a file with {', '.join(first)} of every person", f"a second file with {', '.join(second)}")
+    attempt = AttackAttempt.on_people(
+        "Linkage of two files through the release",
+        "linkability",
+        ThreatModel(goal="to join two files about the same people", knowledge=knowledge, sees=IN_WORDS["values"]),
+        agree[0],
+        agree[1] if len(agree) > 1 else None,
+        _permutation_baseline(*linked[0], len(subject.made)),
+        subject.rows_named(subject.members[np.flatnonzero(agree[0])[:MOST_WORST]]),
+        "Baseline: the rows of the second file dealt anew.",
+    )
+    return [attempt], []
+
+
+def _parts(subject: AttackTargets) -> tuple[list[str], list[str]]:
+    """Return what each of two files holds: quasi-identifiers and the rest, or every second column."""
+    known = [name for name in subject.schema.with_role("quasi-identifier") if name in subject.names]
+    rest = [name for name in subject.names if name not in known]
+    return (known, rest) if known and rest else (list(subject.names[::2]), list(subject.names[1::2]))
+
+
+def _half(
+    subject: AttackTargets, names: Sequence[str], dice: np.random.Generator
+) -> tuple[AttackerView, list[int], Codes]:
+    """Return how one file is looked at, and released rows in an order of its own: ties are broken by lot."""
+    assert subject.made is not None
+    unknown = [name for name in names if name not in subject.names]
+    if unknown:
+        raise RiskError(
+            f"the release has no column {', '.join(map(repr, unknown))}",
+            next_step=f"name some of: {', '.join(subject.names)}",
+        )
+    places = [subject.names.index(name) for name in names]
+    return AttackerView(subject.schema, names), places, dice.permutation(len(subject.made))
+
+
+def _linked(
+    subject: AttackTargets, people: RowsView, halves: list[tuple[AttackerView, list[int], Codes]]
+) -> tuple[Codes, Codes]:
+    """Return for each person the released row that is nearest by each half."""
+    assert subject.made is not None
+    found: list[Codes] = []
+    for sight, places, order in halves:
+        rows = np.ascontiguousarray(subject.made.points[order][:, places])
+        near, _ = nearest_neighbours.nearest(np.ascontiguousarray(people.points[:, places]), rows, sight.weights)
+        found.append(order[near])
+    return found[0], found[1]
+
+
+def _permutation_baseline(first: Codes, second: Codes, rows: int) -> float:
+    """Return how often both halves meet where the second file is dealt anew: the mean over all deals."""
+    counts = [np.bincount(side, minlength=rows) for side in (first, second)]
+    return float((counts[0] * counts[1]).sum()) / len(first) ** 2

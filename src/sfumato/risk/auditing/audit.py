@@ -16,6 +16,7 @@ from sfumato.argument_errors import checked_arguments
 from sfumato.core.method import Method
 from sfumato.core.release import check_seed
 from sfumato.errors import RiskError, SfumatoError
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.progress import steps as told_steps
@@ -71,7 +72,7 @@ class Audit(ReprMixin):
 
     def statement(self) -> str:
         """Return the finding in plain words."""
-        sure = f"{100 * self.confidence:.6g} %"
+        sure = percent(self.confidence, 6)
         found = (
             f"{self.method}, run {self.runs:,} times on each of two neighbouring tables ({self.case}): epsilon is at "
             f"least {_least(self.epsilon_low)} of the claimed {_number(self.epsilon_claimed)} at delta "

@@ -1,4 +1,4 @@
-"""What runs of two worlds prove: the way to the bound is chosen on some runs, the bound computed on others.
+"""Lower bounds from the runs of two worlds: the statistic is chosen on some runs, the bound computed on others.
 
 Ways. *Along the way*: the mean of the divergences of all steps, or of 1 - exp(-loss), by betting; and for epsilon the
 mean of (1 - exp(e - loss))+, which is delta at e, tested at e_1 < e_2 < ... until it fails, so that no correction is

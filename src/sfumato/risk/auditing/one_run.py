@@ -31,6 +31,7 @@ from sfumato.arrays import FloatArray
 from sfumato.bounded_reads import bounded_text
 from sfumato.core.release import check_seed
 from sfumato.errors import RiskError
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.randomness import Randomness
 from sfumato.reprs import ReprMixin
@@ -131,7 +132,7 @@ class OneRunAudit(ReprMixin):
         """Return the finding in plain words."""
         said = (
             f"Of {self.guesses:,} guesses about {self.canaries:,} canaries {self.right:,} were right: epsilon is at "
-            f"least {at_least(self.epsilon_low, 3)} ({100 * self.confidence:.6g} % sure), claimed "
+            f"least {at_least(self.epsilon_low, 3)} ({percent(self.confidence, 6)} sure), claimed "
             f"{self.epsilon_claimed:.3g} at delta {self.delta:.3g}."
         )
         most = epsilon_lower_bound(self.canaries, self.guesses, self.guesses, self.delta, 1 - self.confidence)

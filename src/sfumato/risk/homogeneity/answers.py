@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.risk.homogeneity.results import EpsilonChoiceRecord, RiskCurves, RiskPoint, SeveralCurves
 
@@ -61,12 +62,12 @@ def risk_answer(curves: RiskCurves | SeveralCurves) -> Answer:
         (
             f"{people_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
             f"{listed(curves.identifiers)}.",
-            f"The neighbour reads a value for {people_of(point.any.record, people)}; {percent(point.ppv.record)} of "
+            f"The neighbour reads a value for {people_of(point.any.record, people)}; {percent(point.ppv.record, 3)} of "
             "these readings are right.",
             f"Without any noise {people_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
-            f"{percent(limits.floor.record)}: where it empties all counts but one, that one is right by chance.",
+            f"{percent(limits.floor.record, 3)}: where it empties all counts but one, that one is right by chance.",
             f"Yardstick: naming the most common {curves.sensitive} for everybody is right for "
-            f"{percent(curves.baseline)}.",
+            f"{percent(curves.baseline, 3)}.",
         ),
     )
 
@@ -118,13 +119,13 @@ def under_target(choice: EpsilonChoiceRecord | None, what: str) -> Answer:
     if choice is None:
         question = "Which epsilon keeps the risk under a target?"
         return Answer(question, (f"Add --target 0.35 to find every epsilon that keeps {what} at 35 % or less.",))
-    question = f"Which epsilon keeps the risk at {percent(choice.target)} or less?"
+    question = f"Which epsilon keeps the risk at {percent(choice.target, 3)} or less?"
     if choice.safe is None:
         return Answer(question, (_sentence(choice.statement), f"The risk is {what[:-1]}."))
     if math.isinf(choice.safe[1]):
-        return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling)}.",))
+        return Answer(question, (f"Every epsilon: without any noise {what} is {percent(choice.ceiling, 3)}.",))
     end = at_least(choice.safe[1], 4)
-    return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target)} or less.",))
+    return Answer(question, (f"Every epsilon up to {end} keeps {what} at {percent(choice.target, 3)} or less.",))
 
 
 def _others(curves: RiskCurves) -> str:
@@ -153,12 +154,12 @@ def uniqueness_answer(curves: RiskCurves) -> Answer:
     return Answer(
         question,
         (
-            f"With a chance of {percent(point.seen)}; of {point.alone:,.0f} people who are alone that is "
+            f"With a chance of {percent(point.seen, 3)}; of {point.alone:,.0f} people who are alone that is "
             f"{point.alone * point.seen:,.0f} in expectation. The chance depends on epsilon and on the number of "
             "values, not on the table.",
-            f"The table shows {point.shown:,.0f} cells with one person; {percent(point.right)} of them hold one. Of "
-            f"the people in such cells {percent(point.known)} are alone: so sure may a neighbour be who knows that the "
-            f"person is in the table. Yardstick: {percent(point.baseline)} of all people are alone.",
+            f"The table shows {point.shown:,.0f} cells with one person; {percent(point.right, 3)} of them hold one. Of "
+            f"the people in such cells {percent(point.known, 3)} are alone: so sure may a neighbour be who knows that "
+            f"the person is in the table. Yardstick: {percent(point.baseline, 3)} of all people are alone.",
         ),
     )
 
@@ -194,19 +195,10 @@ def noise_words(curves: RiskCurves | SeveralCurves) -> str:
     return f"Every count gets discrete Gaussian noise for {promise}. {CERTIFIED}"
 
 
-def percent(share: float) -> str:
-    """Return a share for people.
-
-    >>> percent(0.30738), percent(0.35), percent(0.0004)
-    ('30.7 %', '35 %', '0.04 %')
-    """
-    return f"{100 * share:.3g} %"
-
-
 def people_of(share: float, people: int) -> str:
     """Return a share of people as a number and in per cent."""
     count = f"{share * people:,.0f}" if share * people >= 0.5 or share == 0 else "fewer than 1"
-    return f"{count} of {people:,} people ({percent(share)})"
+    return f"{count} of {people:,} people ({percent(share, 3)})"
 
 
 def listed(names: tuple[str, ...]) -> str:

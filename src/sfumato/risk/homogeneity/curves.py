@@ -94,7 +94,7 @@ def curves(
 
     ``sensitivity`` follows from the schema unless given: 1 under add-remove (k for k rows a person), 2 under replace,
     and for Gaussian noise the L2 one: 1, k, the square root of 2. ``gaussian`` and ``discrete-gaussian`` need a
-    ``delta`` and take a ``rule``: analytic unless said, classical (proved below epsilon 1), or probabilistic.
+    ``delta`` and take a ``rule``: analytic by default, classical (proved below epsilon 1), or probabilistic.
     ``pilot`` names the public or earlier table that the cells came from; it is only said, never read. ``target``,
     ``view`` and ``weights`` say by which risk epsilon is chosen.
     """

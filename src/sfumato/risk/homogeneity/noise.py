@@ -87,7 +87,7 @@ class Mechanism:
 
     @property
     def sigma_rule(self) -> str | None:
-        """The rule for sigma: analytic unless said; none where there is no sigma."""
+        """The rule for sigma: analytic by default; none where there is no sigma."""
         return (self.rule or "analytic") if self.with_delta else None
 
     @property

@@ -83,7 +83,7 @@ def reidentification(
     """Return the re-identification risk of a noisy table of these cells, and of ``empty`` cells that nobody is in.
 
     ``counts`` are the sizes of the cells where the identifiers alone are published, or a row for each cell with a
-    column for each sensitive value. ``repeats`` says how often each row occurs; once unless said.
+    column for each sensitive value. ``repeats`` says how often each row occurs; once by default.
 
     >>> from sfumato.privacy.noise_distributions import Geometric
     >>> found = reidentification([1, 1, 2, 5], Geometric(2.0), empty=3)

@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.exact import at_least, to_fraction
-from sfumato.risk.on_release.result import AttackAttempt, Grade, ReleaseAttackResult
+from sfumato.risk.attacks.attempt import AttackAttempt
+from sfumato.risk.on_release.result import Grade, ReleaseAttackResult
 
 AWAY = 0.25
 """From this certain gain on a release gives its people away."""
@@ -42,25 +44,6 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, p * (len(order) - rank)))
         adjusted[place] = largest
     return adjusted
-
-
-def fisher_p_value(hits: float, trials: int, others: float, others_trials: int) -> float:
-    """Return Fisher's exact chance of at least so many of all successes among the members.
-
-    >>> round(fisher_p_value(5, 5, 0, 5), 4)
-    0.004
-    """
-    from scipy.stats import hypergeom
-
-    successes, everybody = round(hits + others), trials + others_trials
-    return float(hypergeom.sf(round(hits) - 1, everybody, successes, trials))
-
-
-def binomial_p_value(hits: float, trials: int, baseline: float) -> float:
-    """Return the chance of at least so many successes where each has the chance of the baseline."""
-    from scipy.stats import binom
-
-    return float(binom.sf(round(hits) - 1, trials, baseline))
 
 
 def judge_attacks(
@@ -143,7 +126,7 @@ def _success_sentence(working: Sequence[ReleaseAttackResult], results: Sequence[
     )
     return (
         f"{len(working)} of {_attacks(len(results))} beat{'s' if len(working) == 1 else ''} the yardstick. The "
-        f"strongest, {_lower(lead.attack)}, succeeds in {100 * lead.rate:.1f} % of its tries on people of the table "
+        f"strongest, {_lower(lead.attack)}, succeeds in {percent_fixed(lead.rate)} of its tries on people of the table "
         f"and in {100 * (lead.control or 0.0):.1f} % on people who are not in it; {certain}."
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import RiskError, TableError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.evaluation_input import (
     EvaluationInput,
     open_evaluation_input,
@@ -21,8 +22,9 @@ from sfumato.metrics.evaluation_input import (
     shared_columns,
     unknown_as_missing,
 )
-from sfumato.metrics.rows_view import RowsView
+from sfumato.metrics.rows_view import Codes, RowsView
 from sfumato.risk.attacks.attacker_view import AttackerView
+from sfumato.risk.attacks.attribute_inference import counts_of
 from sfumato.schema import Schema
 from sfumato.table import Table
 
@@ -96,6 +98,16 @@ class AttackTargets:
         dice = self.dice(0)
         places = dice.permutation(self.people)[:most]
         return places, None if self.held is None else self.held[dice.permutation(self.strangers)[:most]]
+
+    @cached_property
+    def released_counts(self) -> Mapping[tuple[str, ...], FloatArray]:
+        """Every released table as a flat array of its counts."""
+        return {names: counts_of(table, self.schema, names).ravel() for names, table in self.was.tables.items()}
+
+    def cells(self, codes: Codes, names: tuple[str, ...]) -> IntArray:
+        """Return the cell of each person in one released table."""
+        places = [self.names.index(name) for name in names]
+        return np.ravel_multi_index(tuple(codes[:, place] for place in places), self.schema.shape(names))
 
     def rows_named(self, places: Any) -> tuple[int, ...]:
         """Return places in the table as row numbers that people count."""
@@ -200,16 +212,16 @@ def _holdout_notes(sight: AttackerView, true: RowsView, held: RowsView) -> list[
     known, twins = _copied(held, true)
     if known > twins + SAME_PEOPLE:
         raise RiskError(
-            f"{100 * known:.0f} % of the holdout's rows stand in the table as well: these people are in the release, "
-            "and no control",
+            f"{percent_fixed(known, 0)} of the holdout's rows stand in the table as well: these people are in the "
+            "release, and no control",
             next_step="give rows that had no part in the release",
         )
     notes: list[str] = []
     slack = 4 * np.sqrt(max(twins * (1 - twins), 1 / len(held)) / len(held))
     if known > twins + slack:
         notes.append(
-            f"{100 * known:.1f} % of the holdout's rows stand in the table as well, and {100 * twins:.1f} % of the "
-            "table's rows stand in it twice: people who are in both make every attack look weaker"
+            f"{percent_fixed(known)} of the holdout's rows stand in the table as well, and {percent_fixed(twins)} of "
+            "the table's rows stand in it twice: people who are in both make every attack look weaker"
         )
     unlike = [name for place, name in enumerate(sight.names) if _unlike(sight, place, true, held)]
     if unlike:

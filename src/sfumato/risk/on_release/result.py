@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.formatting import percent_fixed
 from sfumato.lazy import HOOKS, load_object
-from sfumato.privacy.exact import at_most, to_fraction
+from sfumato.privacy.exact import percent_at_most
 from sfumato.reprs import ReprMixin
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel
+from sfumato.risk.attacks.attack import AttackResult, Criterion
 
-Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
 Grade = Literal[
     "breaks its guarantee",
     "gives its people away",
@@ -25,33 +24,6 @@ NOTICE = (
     "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent. Whoever "
     "changes a release because of them has asked the table a question that no budget paid for."
 )
-PERMUTATIONS = 999
-"""How often labels are dealt anew where a test is made by dealing."""
-MOST_WORST = 10
-"""Records that an attack names."""
-
-
-@dataclass(frozen=True)
-class AttackAttempt:
-    """An attack as it went, before it is judged together with the others."""
-
-    name: str
-    criterion: Criterion
-    threat: ThreatModel
-    hits: float
-    trials: int
-    baseline: float | None
-    """What the attacker reaches without the release; none where it is what the control has."""
-    blind_hits: float | None = None
-    blind_trials: int = 0
-    """The same on people who are not in the table."""
-    p: float | None = None
-    """How likely so large a difference is if the release knows nothing about its members."""
-    worst: tuple[int, ...] = ()
-    people: int = 1
-    """Among how many people one success is counted; 1 where each trial is about a person of its own."""
-    more: Mapping[str, float] = field(default_factory=dict[str, float])
-    notes: tuple[str, ...] = ()
 
 
 class ReleaseAttackResult(AttackResult):
@@ -94,7 +66,7 @@ class ReleaseAttackResult(AttackResult):
     def verdict(self) -> str:
         """Return in one sentence what the attack shows."""
         beside, what = (self.baseline, "without the release") if self.control is None else (self.control, "on others")
-        said = f"{100 * self.rate:.1f} % on people of the table, {100 * beside:.1f} % {what}"
+        said = f"{percent_fixed(self.rate)} on people of the table, {percent_fixed(beside)} {what}"
         if self.succeeds:
             return f"It works: {said}."
         room = f"the intervals leave room for {100 * self.gain_high:.1f} points"
@@ -104,9 +76,8 @@ class ReleaseAttackResult(AttackResult):
         """Return in one sentence what the guarantee allows where it succeeds as often on others."""
         if self.ceiling is None or self.control_interval is None:
             return "No ceiling is known for this attack."
-        others = f"where it succeeds on up to {100 * self.control_interval.high:.1f} % of others"
-        most = at_most(100 * to_fraction(self.ceiling), 3)
-        said = f"the guarantee ({self.claim}) allows at most {most} % on people of the table"
+        others = f"where it succeeds on up to {percent_fixed(self.control_interval.high)} of others"
+        said = f"the guarantee ({self.claim}) allows at most {percent_at_most(self.ceiling)} on people of the table"
         return f"{'REFUTED: ' if self.refutes_claim else ''}{others[0].upper()}{others[1:]}, {said}."
 
     def control_lines(self) -> tuple[str, ...]:

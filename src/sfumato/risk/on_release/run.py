@@ -8,28 +8,28 @@ from typing import Any
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import RiskError
+from sfumato.formatting import percent, percent_fixed
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import EvaluationInput
 from sfumato.privacy.exact import at_most, format_fraction
 from sfumato.progress import report_progress
 from sfumato.risk.attacks.attack import check_trials
+from sfumato.risk.attacks.attempt import AttackAttempt, AttackOptions, Attempts
+from sfumato.risk.attacks.registry import ON_RELEASE
 from sfumato.risk.on_release.judge import judge_attacks, strongest_of, verdict_of
-from sfumato.risk.on_release.likelihood_ratio import likelihood_ratio, single_cell_attack
-from sfumato.risk.on_release.linkage_and_inference import closest_record_test, inference, two_file_linkage
-from sfumato.risk.on_release.membership import membership
 from sfumato.risk.on_release.people import AttackTargets, read_attack_targets
-from sfumato.risk.on_release.result import AttackAttempt, ReleaseAttackReport
-from sfumato.risk.on_release.singling_out import singling_out
+from sfumato.risk.on_release.result import ReleaseAttackReport
 from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 
 TARGETS = 1000
-"""People who are attacked on each side, and predicates that are tried, unless said."""
+"""People who are attacked on each side, and predicates that are tried, by default."""
 NO_HOLDOUT = (
     "No holdout was given. After a release nobody can hold rows back any more: all of them had a part in it. What "
     "remains are attacks beside what is reached without the release. Give rows of the same population that were not in "
     "the table, or hold some back before the next release."
 )
+NO_ROWS = "Linkage and nearness: left out, as the release has no rows."
 NO_MEMBERSHIP = "Membership, and the distance to the closest record: left out, as they need people who are not in it."
 
 
@@ -51,16 +51,16 @@ def attack_release(
 
     ``released`` is a release, the folder of a bundle, or any rows (a frame, a file) with the columns of the table.
     ``table`` is the confidential table, ``holdout`` rows of the same population that had no part in the release: the
-    control of every attack. ``secret`` are the columns to be guessed (the sensitive ones, or some, unless said), from
+    control of every attack. ``secret`` are the columns to be guessed (the sensitive ones, or some, by default), from
     ``known`` (the quasi-identifiers, or all others); ``parts`` what two files hold that are joined through the release.
     At most ``targets`` people are attacked on each side. ``shadows`` is how often the method is run on people of the
-    holdout; as often as fits into a minute unless said. All intervals hold together with probability ``level``.
+    holdout; as often as fits into a minute by default. All intervals hold together with probability ``level``.
     """
     check_trials(targets, level)
     seeded_stream(seed)
     report_progress("reading")
     what = read_attack_targets(released, table, holdout, schema, targets, seed)
-    tried, left_out = _counts(what, secret, known) if what.made is None else _rows(what, secret, known, parts, shadows)
+    tried, left_out = _attempts(what, AttackOptions(secret, known, parts, shadows))
     curve, claim = guarantee_curve(what.was)
     results = judge_attacks(tried, curve, claim, level)
     grade, verdict = verdict_of(results, what.held is not None, curve is not None, targets)
@@ -99,35 +99,19 @@ def guarantee_curve(was: EvaluationInput) -> tuple[Any, str]:
     ).curve, f"epsilon {format_fraction(promise.exact_epsilon)}{delta}, its whole curve"
 
 
-def _rows(
-    what: AttackTargets, secret: Any, known: Any, parts: Any, shadows: int | None
-) -> tuple[list[AttackAttempt], list[str]]:
-    tried: list[AttackAttempt] = []
-    left_out: list[str] = [NO_MEMBERSHIP] if what.held is None else []
-    runs = (
-        ("membership", lambda: membership(what, shadows)),
-        ("singling out", lambda: singling_out(what, len(what.members))),
-        ("linkage", lambda: two_file_linkage(what, parts)),
-        ("inference", lambda: inference(what, secret, known)),
-        ("nearness", lambda: (closest_record_test(what), [])),
-    )
-    for stage, run in runs:
-        report_progress(stage)
-        found, why = run()
-        tried += found
-        left_out += why
-    return tried, left_out
-
-
-def _counts(what: AttackTargets, secret: Any, known: Any) -> tuple[list[AttackAttempt], list[str]]:
-    if not what.was.tables:
+def _attempts(targets: AttackTargets, options: AttackOptions) -> Attempts:
+    """Run every attack that reads such a release; return what was tried, and what was left out and why."""
+    reads = "counts" if targets.made is None else "rows"
+    if reads == "counts" and not targets.was.tables:
         raise RiskError("the release holds no table", next_step="attack a release with counts or rows")
     tried: list[AttackAttempt] = []
-    left_out = ["Linkage and nearness: left out, as the release has no rows."]
-    for run in (likelihood_ratio, single_cell_attack, lambda each: inference(each, secret, known)):
-        found, why = run(what)
-        tried += found
-        left_out += why
+    left_out = [NO_ROWS] if reads == "counts" else [NO_MEMBERSHIP] if targets.held is None else []
+    for attack in ON_RELEASE:
+        if reads in attack.reads:
+            report_progress(attack.name)
+            attempts, why = attack.attempt(targets, options)
+            tried += attempts
+            left_out += why
     return tried, left_out
 
 
@@ -140,6 +124,6 @@ def _release_text(was: EvaluationInput) -> str:
 def _simultaneity_note(results: Sequence[Any], level: float) -> str:
     each = 1 - (1 - level) / (2 * max(len(results), 1))
     return (
-        f"attacks tried: {len(results)}. Each interval is taken at {100 * each:.2f} %, so that all hold together with "
-        f"{100 * level:.6g} %, and an attack is said to work only after Holm's correction for all of them"
+        f"attacks tried: {len(results)}. Each interval is taken at {percent_fixed(each, 2)}, so that all hold together "
+        f"with {percent(level, 6)}, and an attack is said to work only after Holm's correction for all of them"
     )

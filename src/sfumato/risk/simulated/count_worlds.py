@@ -15,17 +15,8 @@ from sfumato.privacy.noise_distributions import DiscreteGaussian, Geometric, Lap
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks.attack import dp_ceiling
 from sfumato.risk.attacks.attacker_view import IN_WORDS
-from sfumato.risk.attacks.likelihood_ratio import Law, log_density, optimal_accuracy
+from sfumato.risk.attacks.likelihood_ratio import Law, count_log_ratio, optimal_accuracy
 from sfumato.risk.simulated.membership_game import ReleasedBatch
-
-
-def log_ratio(law: Law, values: FloatArray, within: Counts, without: Counts, clamped: bool) -> FloatArray:
-    """Return the log of how much likelier each released count is with the target than without, cell by cell."""
-    ratio = log_density(law, values - within) - log_density(law, values - without)
-    if not clamped:
-        return ratio
-    floor = np.log(np.maximum(law.cdf(-within), 1e-300)) - np.log(np.maximum(law.cdf(-without), 1e-300))
-    return np.where(values <= 0, floor, ratio)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +52,7 @@ class CountTablePair:
         """Return the log of how much likelier each release is with the target than without."""
         cells = self.moved
         values, within, without = released[:, cells], self.within[cells], self.without[cells]
-        return log_ratio(self.law, values, within, without, clamped).sum(axis=1)
+        return count_log_ratio(self.law, values, within, without, clamped).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,27 +158,3 @@ class CountWorlds:
         parts: Sequence[FloatArray] = np.split(vectors, ends[:-1], axis=1)
         ratios = [t.log_ratio(part, self.clamped) for t, part in zip(self.tables, parts, strict=True)]
         return np.sum(ratios, axis=0)
-
-
-def published_pair(counts: ArrayLike, epsilon: float, donor: int, receiver: int) -> CountWorlds:
-    """Return the pair of the REAEDP paper: one record less in one cell against one more in another.
-
-    Its noise is continuous Laplace of scale 1 / epsilon. The two worlds are two records apart, so they are neighbours
-    under neither adjacency, and the guarantee that covers them is twice epsilon.
-    """
-    base = np.asarray(counts).ravel()
-    if base.dtype.kind not in "iu" or not 0 <= donor < len(base) or not 0 <= receiver < len(base) or base[donor] < 1:
-        raise RiskError(
-            f"the pair needs whole counts and two of their cells, the donor not empty; found {donor} and {receiver} of "
-            f"{len(base)}",
-            next_step="choose a donor with counts[donor] >= 1",
-        )
-    without, within = base.astype(np.int64), base.astype(np.int64)
-    without[donor] -= 1
-    within[receiver] += 1
-    return CountWorlds.of(without, within, Laplace(epsilon), epsilon, records_apart=2)
-
-
-def noise_distribution(kind: str, scale: float) -> Law:
-    """Return the law of the noise that an event records."""
-    return Geometric(1 / scale) if kind == "discrete-laplace" else DiscreteGaussian(scale)

@@ -13,18 +13,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
+from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.progress import steps
-from sfumato.risk.attacks.attack import AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import Attack, AttackResult, FrozenModel
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
-from sfumato.risk.attacks.membership import membership_attacks
+from sfumato.risk.attacks.registry import simulated_attacks
 from sfumato.risk.simulated import Game, MethodWorlds, membership_game
 from sfumato.risk.simulated.membership_game import default_trials
 from sfumato.schema import Schema
@@ -77,7 +77,7 @@ class Sweep(FrozenModel):
 
     def _rates(self, attack: str) -> str:
         found = self.of(attack)
-        shown = ", ".join(f"{100 * result.rate:.1f} % at epsilon {epsilon:g}" for epsilon, result in found)
+        shown = ", ".join(f"{percent_fixed(result.rate)} at epsilon {epsilon:g}" for epsilon, result in found)
         return f"right in {shown}; guessing {100 * found[0][1].baseline:.1f} %"
 
 
@@ -175,7 +175,7 @@ def _inference(
 def _membership_and_linkage(
     played: Game, linkage: FreshReferenceLinkage, trials: int | None, seed: int | None, level: float, where: str
 ) -> list[AttackResult]:
-    attacks: list[Any] = [*membership_attacks(played), linkage]
+    attacks: list[Attack] = [*simulated_attacks(played, "membership"), linkage]
     count = default_trials(played, attacks) if trials is None else trials
     runs = sum(attack.releases(count) for attack in attacks) if isinstance(played, MethodWorlds) else len(attacks)
     with steps(f"{where}, about {runs:,} runs", runs) as done:

@@ -1,4 +1,4 @@
-"""Build two worlds from a table and a method, release both repeatedly and score an attack."""
+"""The membership game: two worlds, with and without a target, released repeatedly and told apart by an attack."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.metrics.auc import roc_auc
-from sfumato.metrics.confidence import binomial_interval
+from sfumato.metrics.confidence import LEVEL, binomial_interval
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import Attack, AttackResult
 
 MOST_NUMBERS = 10_000_000
 """Released numbers that are held in memory at once."""
@@ -75,6 +75,15 @@ class Worlds(Protocol):
         """Which row of a table the target is, from 0."""
         ...
 
+    @property
+    def log_ratio(self) -> Callable[[FloatArray], FloatArray] | None:
+        """The log-likelihood ratio of releases, where the law of what is released is known."""
+        ...
+
+    def essential(self) -> Worlds:
+        """Return the worlds without what says nothing about the target."""
+        ...
+
     def draw(self, member: bool, trials: int, randomness: Randomness) -> ReleasedBatch:
         """Return fresh releases of one world."""
         ...
@@ -105,19 +114,20 @@ def scores(game: Worlds, member: bool, trials: int, score: Score, randomness: Ra
 
 
 def play_game(
-    attack: str, threat: ThreatModel, game: Worlds, score: Score, randomness: Randomness, trials: int, level: float
+    attack: Attack, worlds: Worlds, trials: int, seed: int | None = None, level: float = LEVEL
 ) -> AttackResult:
     """Play the game with as many members as others, and once more where no release holds the target."""
-    check_trials(trials, level)
+    worlds, randomness = attack.view(worlds), seeded_stream(seed)
+    score = attack.fit(worlds, trials, randomness)
     members = trials // 2
-    inside = scores(game, True, members, score, randomness)
-    outside = scores(game, False, trials - members, score, randomness)
+    inside = scores(worlds, True, members, score, randomness)
+    outside = scores(worlds, False, trials - members, score, randomness)
     right = _right(inside, outside, randomness.generator)
     # The control deals the same labels, but every release comes from the world without the target.
-    blind = _right(scores(game, False, members, score, randomness), outside, randomness.generator)
+    blind = _right(scores(worlds, False, members, score, randomness), outside, randomness.generator)
     return AttackResult(
-        attack=f"{attack}, against {game.title}",
-        threat=threat.seeing(game.seen),
+        attack=f"{attack.title}, against {worlds.title}",
+        threat=attack.threat.seeing(attack.sees(worlds)),
         rate=right / trials,
         trials=trials,
         baseline=0.5,
@@ -125,10 +135,10 @@ def play_game(
         control=blind / trials,
         control_interval=binomial_interval(blind, trials, level),
         auc=roc_auc(inside, outside),
-        ceiling=game.ceiling,
-        claim=game.claim,
-        optimal=game.optimal,
-        notes=(*_target_note(game), NEVER_RELEASED),
+        ceiling=worlds.ceiling,
+        claim=worlds.claim,
+        optimal=worlds.optimal,
+        notes=(*_target_note(worlds), NEVER_RELEASED),
     )
 
 

@@ -16,7 +16,7 @@ from sfumato.metrics.rows_view import CachedCounts, Codes, Points, RowsView
 from sfumato.privacy.exact import to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks.attack import dp_ceiling
-from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
+from sfumato.risk.attacks.attacker_view import BANDWIDTH, IN_WORDS, AttackerView
 from sfumato.risk.simulated.membership_game import ReleasedBatch
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from sfumato.schema import Schema
 
-BANDWIDTH = 0.1
-"""Width of the kernel on Gower's distance behind the density of released rows at the target."""
 LARGEST_SEED = 2**32
 
 
@@ -52,6 +50,15 @@ class MethodWorlds:
     def optimal(self) -> None:
         """Not known: the law of what an arbitrary method releases has no closed form."""
         return
+
+    @property
+    def log_ratio(self) -> None:
+        """Not known either."""
+        return
+
+    def essential(self) -> MethodWorlds:
+        """Return all of it: anything in a release may say something about the target."""
+        return self
 
     @property
     def title(self) -> str:

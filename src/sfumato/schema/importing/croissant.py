@@ -84,8 +84,8 @@ def _word(key: str) -> str:
 
 
 def _types(node: Mapping[str, Any]) -> list[str]:
-    found = node.get("dataType")
-    return [_word(str(each)) for each in (found if isinstance(found, list) else [found]) if each is not None]
+    types = node.get("dataType")
+    return [_word(str(each)) for each in (types if isinstance(types, list) else [types]) if each is not None]
 
 
 def _id(node: Any) -> str | None:
@@ -105,12 +105,12 @@ def _table(body: Mapping[str, Any], sets: list[Mapping[str, Any]], document: Map
         "licence": localised_text(licence if first is None else first.get("name") or first.get("url")),
         "custodian": next(filter(None, creators), None),
     }
-    made = MetadataTable(name, [], words)
+    table = MetadataTable(name, [], words)
     for field in mappings(body.get("field")):
-        made.columns.append(_column(field, sets))
-    if not made.columns:
-        made.doubts.append(f"record set {name}: it has no fields")
-    return made
+        table.columns.append(_column(field, sets))
+    if not table.columns:
+        table.doubts.append(f"record set {name}: it has no fields")
+    return table
 
 
 def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> MetadataColumn:
@@ -121,27 +121,27 @@ def _column(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> Metadata
     types = _types(field)
     known: list[Type] = [TYPES[each] for each in types if each in TYPES]
     nested = any(field.get(key) for key in ("subField", "repeated", "isArray"))
-    told = MetadataColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
+    column = MetadataColumn(name, "other", "nested values" if nested else ", ".join(types) or "nothing")
     if known and not nested:
-        told.type = known[0]
+        column.type = known[0]
     required = field.get("valueRequired")
-    told.facts = {
+    column.facts = {
         "description": localised_text(field.get("description")),
         "unit": localised_text(field.get("unitText")),
         "missing": required is not True,
     }
-    told.kind = field.get("additionalType") if field.get("additionalType") in KINDS else None
-    told.low, told.high = field.get("minValue"), field.get("maxValue")
-    if told.type in ("whole", "number"):
-        told.low, told.high = number(told.low), number(told.high)
-    if told.kind in (None, "category", "ordinal"):
-        _levels(field, sets, told)
-    return told
+    column.kind = field.get("additionalType") if field.get("additionalType") in KINDS else None
+    column.low, column.high = field.get("minValue"), field.get("maxValue")
+    if column.type in ("whole", "number"):
+        column.low, column.high = number(column.low), number(column.high)
+    if column.kind in (None, "category", "ordinal"):
+        _levels(field, sets, column)
+    return column
 
 
-def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: MetadataColumn) -> None:
+def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], column: MetadataColumn) -> None:
     """Take levels and their labels from the record set that a field refers to, where it lists them."""
-    told.ordered = told.kind == "ordinal"
+    column.ordered = column.kind == "ordinal"
     body = _referred(field, sets)
     lines = list(mappings(body.get("data"))) if body else []
     if not body or not lines:
@@ -151,10 +151,10 @@ def _levels(field: Mapping[str, Any], sets: list[Mapping[str, Any]], told: Metad
     value = key if key in lines[0] else next((each for each in columns if each in lines[0]), None)
     if value is None:
         return
-    told.levels = [line.get(value) for line in lines]
+    column.levels = [line.get(value) for line in lines]
     label = next((each for each in columns if each != value and each in lines[0]), None)
     pairs = [(line.get(value), line.get(label)) for line in lines] if label is not None else []
-    told.labels = {level: words for level, words in pairs if isinstance(level, str | int) and isinstance(words, str)}
+    column.labels = {level: words for level, words in pairs if isinstance(level, str | int) and isinstance(words, str)}
 
 
 def _referred(field: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:

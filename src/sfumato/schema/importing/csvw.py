@@ -60,27 +60,27 @@ def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> MetadataTable:
         "licence": localised_text(_inherited("dc:license", body, group)),
         "custodian": localised_text(_inherited("dc:publisher", body, group)),
     }
-    made = MetadataTable(name, [], words, _source(_inherited("dialect", body, group)))
+    table = MetadataTable(name, [], words, _source(_inherited("dialect", body, group)))
     keys = texts(schema.get("primaryKey"))
     columns: Any = schema.get("columns")
     for place, column in enumerate(columns if isinstance(columns, list) else [], 1):
         if not isinstance(column, Mapping):
-            made.problems.append(f"column {place} of {name} is no description: {str(column)[:60]!r}")
+            table.problems.append(f"column {place} of {name} is no description: {str(column)[:60]!r}")
         elif not column.get("virtual"):
-            made.columns.append(_column(column, (schema, body, group), made, keys if len(keys) == 1 else []))
+            table.columns.append(_column(column, (schema, body, group), table, keys if len(keys) == 1 else []))
     if schema.get("foreignKeys"):
-        made.doubts.append("foreign keys: a schema is about one table")
-    return made
+        table.doubts.append("foreign keys: a schema is about one table")
+    return table
 
 
 def _source(dialect: Any) -> dict[str, Any]:
     stated: Mapping[str, Any] = dialect if isinstance(dialect, Mapping) else {}
     delimiter, encoding = stated.get("delimiter"), stated.get("encoding")
-    found = {
+    dialect_facts = {
         "delimiter": None if delimiter == "," else delimiter,
         "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
     }
-    return {key: fact for key, fact in found.items() if fact}
+    return {key: fact for key, fact in dialect_facts.items() if fact}
 
 
 def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: MetadataTable, keys: list[str]) -> MetadataColumn:
@@ -88,18 +88,18 @@ def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: MetadataTa
     body: Mapping[str, Any] = datatype if isinstance(datatype, Mapping) else {"base": datatype}
     word = str(body.get("base") or "string")
     name = localised_text(column.get("titles")) or column.get("name")
-    told = MetadataColumn(name, TYPES.get(word, "other"), word)
-    told.identifier = column.get("name") in keys or name in keys
-    told.facts = {
+    imported = MetadataColumn(name, TYPES.get(word, "other"), word)
+    imported.identifier = column.get("name") in keys or name in keys
+    imported.facts = {
         "description": localised_text(_first(column, "description")),
         "unit": localised_text(_first(column, "unitText")),
         "missing": _inherited("required", column, *above) is not True,
     }
     marks = [mark for mark in texts(_inherited("null", column, *above)) if mark]
     table.source["missing"] = list(dict.fromkeys((*table.source.get("missing", []), *marks)))
-    _form(body, told, table)
-    _bounds(body, told)
-    return told
+    _form(body, imported, table)
+    _bounds(body, imported)
+    return imported
 
 
 def _first(column: Mapping[str, Any], word: str) -> Any:
@@ -107,31 +107,31 @@ def _first(column: Mapping[str, Any], word: str) -> Any:
     return next((item for key, item in column.items() if key.rpartition(":")[2].rpartition("/")[2] == word), None)
 
 
-def _form(body: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> None:
+def _form(body: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
     form = body.get("format")
-    if told.type == "text":
-        told.levels = alternatives_of_pattern(form)
-        if form is not None and told.levels is None:
-            told.doubts.append(f"{told.name}: the pattern {form!r}")
-    elif told.type == "boolean" and isinstance(form, str) and form.count("|") == 1:
+    if column.type == "text":
+        column.levels = alternatives_of_pattern(form)
+        if form is not None and column.levels is None:
+            column.doubts.append(f"{column.name}: the pattern {form!r}")
+    elif column.type == "boolean" and isinstance(form, str) and form.count("|") == 1:
         true, false = form.split("|")
-        told.facts |= {"true": true, "false": false}
-    elif told.type == "date" and isinstance(form, str):
-        told.facts["date_format"] = _date_form(form)
-        if told.facts["date_format"] is None:
-            told.doubts.append(f"{told.name}: dates written as {form!r}; give date_format")
-    elif told.type in ("whole", "number") and form is not None:
-        _number_form(form if isinstance(form, Mapping) else {"pattern": form}, told, table)
+        column.facts |= {"true": true, "false": false}
+    elif column.type == "date" and isinstance(form, str):
+        column.facts["date_format"] = _date_form(form)
+        if column.facts["date_format"] is None:
+            column.doubts.append(f"{column.name}: dates written as {form!r}; give date_format")
+    elif column.type in ("whole", "number") and form is not None:
+        _number_form(form if isinstance(form, Mapping) else {"pattern": form}, column, table)
 
 
-def _number_form(form: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> None:
+def _number_form(form: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
     decimal, group = form.get("decimalChar"), form.get("groupChar")
     for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
         if mark and table.source.setdefault(key, mark) != mark:
-            table.problems.append(f"column {told.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
-    told.facts["grouped"] = True if group else None
+            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    column.facts["grouped"] = True if group else None
     if form.get("pattern"):
-        told.doubts.append(f"{told.name}: numbers written as {form['pattern']!r}; give decimals")
+        column.doubts.append(f"{column.name}: numbers written as {form['pattern']!r}; give decimals")
 
 
 def _date_form(form: str) -> str | None:
@@ -147,8 +147,8 @@ def _date_form(form: str) -> str | None:
     return "".join(signs.get(piece, piece) for piece in pieces)
 
 
-def _bounds(body: Mapping[str, Any], told: MetadataColumn) -> None:
-    form = told.facts.get("date_format")
+def _bounds(body: Mapping[str, Any], column: MetadataColumn) -> None:
+    form = column.facts.get("date_format")
     for end, closed, opened, step in (
         ("low", ("minInclusive", "minimum"), "minExclusive", 1),
         ("high", ("maxInclusive", "maximum"), "maxExclusive", -1),
@@ -156,8 +156,8 @@ def _bounds(body: Mapping[str, Any], told: MetadataColumn) -> None:
         value = next((body[key] for key in closed if key in body), None)
         over = body.get(opened)
         if value is None and over is not None:
-            value = number(over) + step if told.type == "whole" and isinstance(number(over), int) else over
-            if told.type != "whole":
-                told.doubts.append(f"{told.name}: {over!r} itself is excluded, and bounds include it")
+            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
+            if column.type != "whole":
+                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
         if value is not None:
-            setattr(told, end, day(value, form) if told.type == "date" else number(value))
+            setattr(column, end, day(value, form) if column.type == "date" else number(value))

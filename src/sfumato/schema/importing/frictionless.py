@@ -64,16 +64,16 @@ def _table(resource: Mapping[str, Any], package: Mapping[str, Any]) -> MetadataT
             "its schema lies in another file; give that one" if isinstance(schema, str) else "it has no table schema"
         )
         return MetadataTable(name, [], doubts=[f"resource {name}: {where}"])
-    made = MetadataTable(name, [], _words(resource, package), _source(resource, schema))
+    table = MetadataTable(name, [], _words(resource, package), _source(resource, schema))
     keys = texts(schema.get("primaryKey", schema.get("primaryKeys")))
     for place, field in enumerate(schema["fields"], 1):
         if isinstance(field, Mapping):
-            made.columns.append(_column(field, made, keys if len(keys) == 1 else []))
+            table.columns.append(_column(field, table, keys if len(keys) == 1 else []))
         else:
-            made.problems.append(f"field {place} of {name} is no description of a column: {str(field)[:60]!r}")
+            table.problems.append(f"field {place} of {name} is no description of a column: {str(field)[:60]!r}")
     if schema.get("foreignKeys"):
-        made.doubts.append("foreign keys: a schema is about one table")
-    return made
+        table.doubts.append("foreign keys: a schema is about one table")
+    return table
 
 
 def _words(resource: Mapping[str, Any], package: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,12 +104,12 @@ def _source(resource: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str,
     csv: Mapping[str, Any] = inner if isinstance(inner, Mapping) else stated
     delimiter, encoding = csv.get("delimiter"), resource.get("encoding")
     marks = [mark for mark in _marks(schema.get("missingValues")) if mark]
-    found = {
+    dialect_facts = {
         "delimiter": None if delimiter == "," else delimiter,
         "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
         "missing": marks,
     }
-    return {key: fact for key, fact in found.items() if fact}
+    return {key: fact for key, fact in dialect_facts.items() if fact}
 
 
 def _marks(entries: Any) -> list[str]:
@@ -123,47 +123,47 @@ def _column(field: Mapping[str, Any], table: MetadataTable, keys: list[str]) -> 
     constraints = field.get("constraints")
     limits: Mapping[str, Any] = constraints if isinstance(constraints, Mapping) else {}
     name = field.get("name")
-    told = MetadataColumn(name, TYPES.get(str(word), "other"), str(word))
-    told.identifier = name in keys or limits.get("unique") is True
-    told.facts = {
+    column = MetadataColumn(name, TYPES.get(str(word), "other"), str(word))
+    column.identifier = name in keys or limits.get("unique") is True
+    column.facts = {
         "description": localised_text(field.get("title")) or localised_text(field.get("description")),
         "missing": limits.get("required") is not True,
-        **_form(field, told, table),
+        **_form(field, column, table),
     }
-    _bounds(limits, told, _date_form(field))
-    _levels(field, limits, told)
-    told.doubts += [f"{name}: the constraint {key!r}" for key in limits if key not in SILENT]
-    _own(field.get(OWN_KEY), told)
-    return told
+    _bounds(limits, column, _date_form(field))
+    _levels(field, limits, column)
+    column.doubts += [f"{name}: the constraint {key!r}" for key in limits if key not in SILENT]
+    _own(field.get(OWN_KEY), column)
+    return column
 
 
-def _form(field: Mapping[str, Any], told: MetadataColumn, table: MetadataTable) -> dict[str, Any]:
+def _form(field: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> dict[str, Any]:
     """Return how values are written; marks of numbers belong to the file as a whole."""
     facts: dict[str, Any] = {}
     marks = _marks(field.get("missingValues"))
     if len(marks) == 1 and marks[0]:
         facts["missing_text"] = marks[0]
-    if told.type == "date":
+    if column.type == "date":
         facts["date_format"] = _date_form(field)
         if field.get("format") == "any":
-            told.doubts.append(f"{told.name}: dates in any form; give date_format")
-    if told.type == "boolean":
+            column.doubts.append(f"{column.name}: dates in any form; give date_format")
+    if column.type == "boolean":
         for key, named in (("true", "trueValues"), ("false", "falseValues")):
             word = next(iter(texts(field.get(named))), None)
             facts[key] = None if word == key else word
-    if told.type in ("whole", "number"):
-        _number_form(field, told, table, facts)
+    if column.type in ("whole", "number"):
+        _number_form(field, column, table, facts)
     return facts
 
 
-def _number_form(field: Mapping[str, Any], told: MetadataColumn, table: MetadataTable, facts: dict[str, Any]) -> None:
+def _number_form(field: Mapping[str, Any], column: MetadataColumn, table: MetadataTable, facts: dict[str, Any]) -> None:
     decimal, group = field.get("decimalChar"), field.get("groupChar")
     for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
         if mark and table.source.setdefault(key, mark) != mark:
-            table.problems.append(f"column {told.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
     facts["grouped"] = True if group else None
     if field.get("bareNumber") is False:
-        told.doubts.append(f"{told.name}: signs around its numbers; give prefix and suffix")
+        column.doubts.append(f"{column.name}: signs around its numbers; give prefix and suffix")
 
 
 def _date_form(field: Mapping[str, Any]) -> str | None:
@@ -171,50 +171,50 @@ def _date_form(field: Mapping[str, Any]) -> str | None:
     return str(form).removeprefix("fmt:") if isinstance(form, str) and "%" in form and form != ISO else None
 
 
-def _bounds(limits: Mapping[str, Any], told: MetadataColumn, form: str | None) -> None:
+def _bounds(limits: Mapping[str, Any], column: MetadataColumn, form: str | None) -> None:
     for end, closed, opened, step in (
         ("low", "minimum", "exclusiveMinimum", 1),
         ("high", "maximum", "exclusiveMaximum", -1),
     ):
         value, over = limits.get(closed), limits.get(opened)
         if value is None and over is not None:
-            value = number(over) + step if told.type == "whole" and isinstance(number(over), int) else over
-            if told.type != "whole":
-                told.doubts.append(f"{told.name}: {over!r} itself is excluded, and bounds include it")
+            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
+            if column.type != "whole":
+                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
         if value is not None:
-            setattr(told, end, day(value, form) if told.type == "date" else number(value))
+            setattr(column, end, day(value, form) if column.type == "date" else number(value))
 
 
-def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], told: MetadataColumn) -> None:
+def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], column: MetadataColumn) -> None:
     """Take levels from categories, from an enumeration or from a pattern that is nothing but a list."""
     categories: Any = field.get("categories")
-    found: Any = limits.get("enum")
+    levels: Any = limits.get("enum")
     if isinstance(categories, list) and categories:
         entries = [each if isinstance(each, Mapping) else {"value": each} for each in categories]
-        found = found or [each.get("value") for each in entries]
-        told.labels = {
+        levels = levels or [each.get("value") for each in entries]
+        column.labels = {
             each.get("value"): str(each["label"])
             for each in entries
             if each.get("label") is not None and isinstance(each.get("value"), str | int)
         }
-    if not isinstance(found, list) or not found:
-        found = alternatives_of_pattern(limits.get("pattern"))
-        if found is None and "pattern" in limits:
-            told.doubts.append(f"{told.name}: the pattern {limits['pattern']!r}")
-    if told.type == "whole" and isinstance(found, list):
-        found = [number(each) for each in found]
-    told.levels = found
-    told.ordered = field.get("categoriesOrdered") is True
+    if not isinstance(levels, list) or not levels:
+        levels = alternatives_of_pattern(limits.get("pattern"))
+        if levels is None and "pattern" in limits:
+            column.doubts.append(f"{column.name}: the pattern {limits['pattern']!r}")
+    if column.type == "whole" and isinstance(levels, list):
+        levels = [number(each) for each in levels]
+    column.levels = levels
+    column.ordered = field.get("categoriesOrdered") is True
 
 
-def _own(own: Any, told: MetadataColumn) -> None:
+def _own(own: Any, column: MetadataColumn) -> None:
     """Take what our own packages say besides."""
     if not isinstance(own, Mapping):
         return
-    told.kind = own.get("kind")
-    told.facts |= {key: own[key] for key in OWN_KEYS if key in own}
+    column.kind = own.get("kind")
+    column.facts |= {key: own[key] for key in OWN_KEYS if key in own}
     bounds: Any = own.get("bounds")
     if isinstance(bounds, list) and len(bounds) == 2:
-        told.low, told.high = bounds
-    if told.kind in ("integer", "number", "date"):
-        told.levels = None  # cells into which values were cut are no levels
+        column.low, column.high = bounds
+    if column.kind in ("integer", "number", "date"):
+        column.levels = None  # cells into which values were cut are no levels

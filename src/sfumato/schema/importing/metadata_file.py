@@ -34,18 +34,18 @@ def import_schema(path: str | Path, table: str | None = None, name: str | None =
     said.
     """
     document, file = _document(path), Path(path).name
-    format_, found, one = _read(document)
-    told = _chosen(found, table, one, file)
-    made = [(column, to_column(column)) for column in told.columns]
-    problems = [*told.problems, *_names(told), *(each for _, became in made for each in became.problems)]
-    words, dialect = _words(told, problems), _dialect(told, problems)
+    format_, tables, one = _read(document)
+    chosen = _chosen(tables, table, one, file)
+    imported = [(column, to_column(column)) for column in chosen.columns]
+    problems = [*chosen.problems, *_names(chosen), *(each for _, became in imported for each in became.problems)]
+    words, dialect = _words(chosen, problems), _dialect(chosen, problems)
     if problems:
         _refuse(f"{file} has {len(problems)} problem{'s' if len(problems) > 1 else ''}", problems, "mend the file")
-    columns = tuple(became.column for _, became in made if became.column)
-    notes = (DRAFT_NOTICE.format(file=file, format=format_), *_left(told, [became for _, became in made]))
+    columns = tuple(became.column for _, became in imported if became.column)
+    notes = (DRAFT_NOTICE.format(file=file, format=format_), *_left(chosen, [became for _, became in imported]))
     if not any(column.role != "identifier" for column in columns):
         _refuse(f"{file} describes no column that could be released", notes[1:], "write the schema by hand")
-    draft = Schema(name or one or _name(told, file), columns, is_draft=True, source=dialect, notes=notes)
+    draft = Schema(name or one or _name(chosen, file), columns, is_draft=True, source=dialect, notes=notes)
     return dataclasses.replace(draft, **words)
 
 
@@ -73,11 +73,13 @@ def _read(document: Mapping[str, Any]) -> tuple[str, list[MetadataTable], str | 
     raise SchemaError("the file is in none of the known formats", next_step=f"give {METADATA_FORMATS}, as JSON")
 
 
-def _chosen(found: Sequence[MetadataTable], wanted: str | None, one: str | None, file: str) -> MetadataTable:
-    described = [table for table in found if table.columns or table.problems]
+def _chosen(tables: Sequence[MetadataTable], wanted: str | None, one: str | None, file: str) -> MetadataTable:
+    described = [table for table in tables if table.columns or table.problems]
     if not described:
         _refuse(
-            f"{file} describes no table", [each for table in found for each in table.doubts], f"give {METADATA_FORMATS}"
+            f"{file} describes no table",
+            [each for table in tables for each in table.doubts],
+            f"give {METADATA_FORMATS}",
         )
     if wanted is not None:
         named = [table for table in described if table.name == wanted]
@@ -100,37 +102,37 @@ def _merged(parts: Sequence[MetadataTable]) -> MetadataTable:
     return dataclasses.replace(parts[0], columns=merged, problems=problems)
 
 
-def _names(told: MetadataTable) -> list[str]:
+def _names(table: MetadataTable) -> list[str]:
     """Return columns that stand twice: which of them is meant cannot be known."""
-    names = [column.name for column in told.columns]
+    names = [column.name for column in table.columns]
     return [
         f"column {name} stands {names.count(name)} times" for name in {str(n) for n in names} if names.count(name) > 1
     ]
 
 
-def _words(told: MetadataTable, problems: list[str]) -> dict[str, Any]:
-    words = {key: text for key, text in told.words.items() if text is not None}
+def _words(table: MetadataTable, problems: list[str]) -> dict[str, Any]:
+    words = {key: text for key, text in table.words.items() if text is not None}
     problems += text_problems(words)
     return words
 
 
-def _dialect(told: MetadataTable, problems: list[str]) -> Dialect:
+def _dialect(table: MetadataTable, problems: list[str]) -> Dialect:
     try:
-        return Dialect.of(told.source)
+        return Dialect.of(table.source)
     except SchemaError as error:
         problems += error.problems
         return Dialect()
 
 
-def _left(told: MetadataTable, made: Sequence[ImportedColumn]) -> list[str]:
+def _left(table: MetadataTable, columns: Sequence[ImportedColumn]) -> list[str]:
     """Return in words what was not carried over."""
-    lost = [f"left out: {each.left_out}" for each in made if each.left_out]
-    doubts = [each for column in told.columns for each in column.doubts]
-    return [*lost, *(f"look at: not carried over: {each}" for each in (*told.doubts, *doubts))]
+    lost = [f"left out: {each.left_out}" for each in columns if each.left_out]
+    doubts = [each for column in table.columns for each in column.doubts]
+    return [*lost, *(f"look at: not carried over: {each}" for each in (*table.doubts, *doubts))]
 
 
-def _name(told: MetadataTable, file: str) -> str:
-    return str(told.name) if told.name else file.partition(".")[0]
+def _name(table: MetadataTable, file: str) -> str:
+    return str(table.name) if table.name else file.partition(".")[0]
 
 
 def _refuse(headline: str, problems: Sequence[str], next_step: str) -> NoReturn:

@@ -65,62 +65,63 @@ class ImportedColumn:
     problems: tuple[str, ...] = ()
 
 
-def to_column(told: MetadataColumn) -> ImportedColumn:
+def to_column(metadata: MetadataColumn) -> ImportedColumn:
     """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
-    kind = told.kind if isinstance(told.kind, str) and told.kind in KINDS else _kind(told)
-    if kind is None or _lacks_facts(told, kind):
-        return ImportedColumn(left_out=_why(told))
-    facts: dict[str, Any] = {key: fact for key, fact in told.facts.items() if fact is not None}
-    if told.identifier and kind not in LEVEL_KINDS:
+    kind = metadata.kind if isinstance(metadata.kind, str) and metadata.kind in KINDS else _kind(metadata)
+    if kind is None or _lacks_facts(metadata, kind):
+        return ImportedColumn(left_out=_why(metadata))
+    facts: dict[str, Any] = {key: fact for key, fact in metadata.facts.items() if fact is not None}
+    if metadata.identifier and kind not in LEVEL_KINDS:
         facts["role"] = "identifier"
     if kind in ("category", "ordinal"):
-        facts |= _level_facts(told)
+        facts |= _level_facts(metadata)
     elif kind != "boolean":
-        facts["bounds"] = (_typed(told.low, kind), _typed(told.high, kind))
+        facts["bounds"] = (_typed(metadata.low, kind), _typed(metadata.high, kind))
     try:
-        column = Column(told.name, cast("Kind", kind), **facts)
+        column = Column(metadata.name, cast("Kind", kind), **facts)
         described = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
         return ImportedColumn(replace(column, drafted=fingerprints(described, "file")))
     except SchemaError as error:
         return ImportedColumn(problems=tuple(error.problems))
 
 
-def _kind(told: MetadataColumn) -> str | None:
-    if told.type == "boolean":
+def _kind(column: MetadataColumn) -> str | None:
+    if column.type == "boolean":
         return "boolean"
-    if told.levels and not (told.type in ("number", "date") or any(isinstance(each, float) for each in told.levels)):
-        return "ordinal" if told.ordered else "category"
-    if told.identifier:
+    if column.levels and not (
+        column.type in ("number", "date") or any(isinstance(each, float) for each in column.levels)
+    ):
+        return "ordinal" if column.ordered else "category"
+    if column.identifier:
         return "category"
-    if told.low is None or told.high is None:
+    if column.low is None or column.high is None:
         return None
-    return {"whole": "integer", "number": "number", "date": "date"}.get(told.type)
+    return {"whole": "integer", "number": "number", "date": "date"}.get(column.type)
 
 
-def _lacks_facts(told: MetadataColumn, kind: str) -> bool:
+def _lacks_facts(column: MetadataColumn, kind: str) -> bool:
     """Whether the file names a kind and not what it needs: a list that was too long, a limit that nobody knew."""
     if kind in ("category", "ordinal"):
-        return not told.levels and not told.identifier
-    return kind != "boolean" and (told.low is None or told.high is None)
+        return not column.levels and not column.identifier
+    return kind != "boolean" and (column.low is None or column.high is None)
 
 
-def _level_facts(told: MetadataColumn) -> dict[str, Any]:
-    if not told.levels:
-        return {"role": "identifier"} if told.identifier else {}
-    labels = {level: words for level, words in told.labels.items() if words != str(level)}
-    return {"values": tuple(told.levels), **({"value_labels": labels} if labels else {})}
+def _level_facts(column: MetadataColumn) -> dict[str, Any]:
+    if not column.levels:
+        return {"role": "identifier"} if column.identifier else {}
+    labels = {level: words for level, words in column.labels.items() if words != str(level)}
+    return {"values": tuple(column.levels), **({"value_labels": labels} if labels else {})}
 
 
-def _why(told: MetadataColumn) -> str:
+def _why(column: MetadataColumn) -> str:
     """Return why a column cannot be described: which public fact is missing."""
-    if told.type == "text" or told.kind in ("category", "ordinal"):
-        return (
-            f"{told.name} (texts or codes without a list of values: give kind = 'category' and values, or it stays out)"
-        )
-    if told.type in IN_WORDS:
-        lacking = [word for word, end in (("least", told.low), ("largest", told.high)) if end is None]
-        return f"{told.name} ({IN_WORDS[told.type]} without a {' and a '.join(lacking)} value: give bounds)"
-    return f"{told.name} (a schema has no kind for {told.told_type!r})"
+    if column.type == "text" or column.kind in ("category", "ordinal"):
+        lacking = "texts or codes without a list of values: give kind = 'category' and values, or it stays out"
+        return f"{column.name} ({lacking})"
+    if column.type in IN_WORDS:
+        lacking = [word for word, end in (("least", column.low), ("largest", column.high)) if end is None]
+        return f"{column.name} ({IN_WORDS[column.type]} without a {' and a '.join(lacking)} value: give bounds)"
+    return f"{column.name} (a schema has no kind for {column.told_type!r})"
 
 
 def _typed(value: Any, kind: str) -> Any:

@@ -30,11 +30,9 @@ SHORTEST_DATE = len("1-1-1")
 ISO_LENGTH = len("2024-12-31")
 FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
 """Between these a whole number may be a date that is written yyyymmdd."""
-
 SHORTEST_ADDRESS = len("a@b.de")
 LEAST_UNIQUENESS = 0.01
 """Texts that repeat more often than this are no addresses of people."""
-
 Question = tuple[str, Any]
 """The name of a question, and the expression that answers it."""
 InferredType = Literal["number", "date", "boolean", "text", "unknown"]
@@ -92,47 +90,47 @@ def profile_columns(engine: Engine, names: Sequence[str]) -> list[ColumnProfile]
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
     parts = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))
-    return [seen for part in parts for seen in _look(engine, part, rows)]
+    return [profile for part in parts for profile in _look(engine, part, rows)]
 
 
 def _look(engine: Engine, names: Sequence[str], rows: int) -> list[ColumnProfile]:
     table = engine.table.select(list(names))
-    seen = [ColumnProfile(name, table[name], rows, engine.streams) for name in names]
+    profiles = [ColumnProfile(name, table[name], rows, engine.streams) for name in names]
     for question in (_first, _second):
-        _note(seen, run_aggregates(engine, table, _measures(seen, table, question)))
-    for one in seen:
+        _note(profiles, run_aggregates(engine, table, _measures(profiles, table, question)))
+    for one in profiles:
         one.reading = _reading(one)
-    described = [one for one in seen if one.reading != "unknown"]
+    described = [one for one in profiles if one.reading != "unknown"]
     # Read once for all questions, or each question would repeat how.
     values = table.select(**{one.name: _value(one) for one in described}) if described else table
     for question in (_bounds, _values):
         _note(described, run_aggregates(engine, values, _measures(described, values, question)))
-    return seen
+    return profiles
 
 
-def _note(seen: Sequence[ColumnProfile], answers: Mapping[str, Answers]) -> None:
-    for one in seen:
+def _note(profiles: Sequence[ColumnProfile], answers: Mapping[str, Answers]) -> None:
+    for one in profiles:
         one.facts |= answers.get(one.name, {})
 
 
 def _measures(
-    seen: Sequence[ColumnProfile], table: Any, question: Callable[[ColumnProfile, Any], Iterable[Question]]
+    profiles: Sequence[ColumnProfile], table: Any, question: Callable[[ColumnProfile, Any], Iterable[Question]]
 ) -> list[NamedAggregate]:
-    return [((one.name, words), measure) for one in seen for words, measure in question(one, table[one.name])]
+    return [((one.name, words), measure) for one in profiles for words, measure in question(one, table[one.name])]
 
 
-def _value(seen: ColumnProfile) -> Any:
+def _value(profile: ColumnProfile) -> Any:
     """Return the column in the type of its reading, null where it holds none."""
-    raw, kind = seen.raw, seen.raw.type()
-    if seen.reading == "date":
+    raw, kind = profile.raw, profile.raw.type()
+    if profile.reading == "date":
         return raw.try_cast("date") if kind.is_string() else raw
-    if seen.reading != "number" or kind.is_integer():
+    if profile.reading != "number" or kind.is_integer():
         return raw
     number = raw.try_cast("float64") if kind.is_string() else raw.cast("float64")
     return (number.isnan() | number.isinf()).ifelse(None, number)
 
 
-def _first(seen: ColumnProfile, raw: Any) -> Iterator[Question]:
+def _first(profile: ColumnProfile, raw: Any) -> Iterator[Question]:
     kind = raw.type()
     if not _is_readable(kind):
         return
@@ -141,17 +139,17 @@ def _first(seen: ColumnProfile, raw: Any) -> Iterator[Question]:
         yield "distinct", distinct_values(raw)
         yield "longest", raw.length().max()
         yield "zeros", matches_pattern(raw, "leading zero").sum()
-    if kind.is_string() and seen.is_near:
+    if kind.is_string() and profile.is_near:
         yield "not numbers", (raw.notnull() & raw.try_cast("float64").isnull()).sum()
 
 
-def _second(seen: ColumnProfile, raw: Any) -> Iterator[Question]:
+def _second(profile: ColumnProfile, raw: Any) -> Iterator[Question]:
     """Yield what only some texts are asked, because it costs more."""
     if not raw.type().is_string():
         return
-    if 0 < seen.distinct <= 2:
+    if 0 < profile.distinct <= 2:
         yield "not flags", (~raw.lower().isin(["true", "false"])).sum()
-    if seen.facts.get("not numbers") and seen.facts["longest"] >= SHORTEST_DATE:
+    if profile.facts.get("not numbers") and profile.facts["longest"] >= SHORTEST_DATE:
         yield "not dates", (raw.notnull() & raw.try_cast("date").isnull()).sum()
 
 
@@ -160,15 +158,15 @@ def _is_readable(kind: Any) -> bool:
     return kind.is_string() or kind.is_numeric() or kind.is_boolean() or moments
 
 
-def _reading(seen: ColumnProfile) -> InferredType:
-    kind = seen.raw.type()
+def _reading(profile: ColumnProfile) -> InferredType:
+    kind = profile.raw.type()
     if kind.is_boolean():
         return "boolean"
     if kind.is_date() or kind.is_timestamp():
         return "date"
     if kind.is_numeric():
         return "number"
-    return _text_reading(seen.facts) if kind.is_string() else "unknown"
+    return _text_reading(profile.facts) if kind.is_string() else "unknown"
 
 
 def _text_reading(facts: Answers) -> InferredType:
@@ -181,8 +179,8 @@ def _text_reading(facts: Answers) -> InferredType:
     return "date" if facts.get("not dates") == 0 else "text"
 
 
-def _bounds(seen: ColumnProfile, value: Any) -> Iterator[Question]:
-    if seen.reading == "number":
+def _bounds(profile: ColumnProfile, value: Any) -> Iterator[Question]:
+    if profile.reading == "number":
         # Clipped first, because engines floor into 64-bit integers.
         near = value.clip(-LARGEST_WHOLE, LARGEST_WHOLE)
         yield "known", value.count()
@@ -191,7 +189,7 @@ def _bounds(seen: ColumnProfile, value: Any) -> Iterator[Question]:
         if value.type().is_floating():
             yield "fractions", (near != near.floor()).sum()
         yield "distinct", distinct_values(value)
-    if seen.reading == "date":
+    if profile.reading == "date":
         day = value.cast("date")
         inside = (day >= FIRST_DAY) & (day <= LAST_DAY)
         days = inside.ifelse(day, None)
@@ -200,28 +198,28 @@ def _bounds(seen: ColumnProfile, value: Any) -> Iterator[Question]:
         yield "beyond", (~inside).sum()
         if value.type().is_timestamp():
             yield "times", (value.hour() + value.minute() + value.second() > 0).sum()
-    if seen.reading == "text" and (seen.distinct > MOST_LEVELS or seen.is_nearly_unique):
+    if profile.reading == "text" and (profile.distinct > MOST_LEVELS or profile.is_nearly_unique):
         yield "length", value.length().cast("float64").mean()
         yield "blanks", matches_pattern(value, "blank").sum()
 
 
-def _may_tell_people(seen: ColumnProfile) -> bool:
-    return seen.uniqueness > LEAST_UNIQUENESS or has_word(split_name(seen.name), NAMED)
+def _may_tell_people(profile: ColumnProfile) -> bool:
+    return profile.uniqueness > LEAST_UNIQUENESS or has_word(split_name(profile.name), NAMED)
 
 
-def _values(seen: ColumnProfile, value: Any) -> Iterator[Question]:
-    if seen.reading == "text":
-        if 0 < seen.distinct <= MOST_LEVELS:
+def _values(profile: ColumnProfile, value: Any) -> Iterator[Question]:
+    if profile.reading == "text":
+        if 0 < profile.distinct <= MOST_LEVELS:
             yield "values", value.collect(distinct=True)
-        if (seen.facts.get("longest") or 0) >= SHORTEST_ADDRESS and _may_tell_people(seen):
+        if (profile.facts.get("longest") or 0) >= SHORTEST_ADDRESS and _may_tell_people(profile):
             yield from ((kind, matches_pattern(value, kind).sum()) for kind in PERSONAL_PATTERNS)
-    if seen.is_whole:
-        low, high = seen.facts["low"], seen.facts["high"]
-        if seen.distinct <= MOST_LEVELS:
+    if profile.is_whole:
+        low, high = profile.facts["low"], profile.facts["high"]
+        if profile.distinct <= MOST_LEVELS:
             yield "values", value.collect(distinct=True)
         else:
             yield "mean", value.cast("float64").mean()
             yield "spread", value.cast("float64").std()
-        if low >= FIRST_WRITTEN_DAY and high <= LAST_WRITTEN_DAY and seen.distinct > 2:
+        if low >= FIRST_WRITTEN_DAY and high <= LAST_WRITTEN_DAY and profile.distinct > 2:
             month, day = (value / 100).floor() % 100, value % 100
             yield "no days", ((month < 1) | (month > 12) | (day < 1) | (day > 31)).sum()

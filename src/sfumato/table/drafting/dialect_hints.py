@@ -31,10 +31,8 @@ SURE_MARKS = ("N/A", "n/a", "NA", "#N/A", "<NA>", "NULL", "null", "NaN", "nan", 
 """What programs and people write where there is no value, also among words."""
 MARKS = (*SURE_MARKS, "N", "n", ".", "..", "x", "X", "*", "none", "None", "unknown", "missing", "keine Angabe")
 """The same among numbers, where nothing else is a word."""
-
 DAY, LATE, MONTH = r"(0?[1-9]|[12]\d|3[01])", r"(1[3-9]|2\d|3[01])", r"(0?[1-9]|1[0-2])"
 YEAR, TIME = r"(1[6-9]|2[01])\d\d", r"([ T]\d{1,2}:\d\d(:\d\d)?)?$"
-
 Marks = tuple[str, str | None]
 """A decimal mark and a mark of thousands."""
 NUMBERS: tuple[tuple[str, tuple[Marks, ...]], ...] = (
@@ -117,8 +115,8 @@ class _TextShapes:
     @property
     def is_ordered(self) -> bool:
         """Whether nearly all texts but marks read as numbers, or as dates; one word among them is a mark."""
-        told = self.texts - self.marks.total() - (self.words.total() if len(self.words) == 1 else 0)
-        return told > 0 and max(self.numbers.total(), self.dates.total()) >= MOST * told
+        values = self.texts - self.marks.total() - (self.words.total() if len(self.words) == 1 else 0)
+        return values > 0 and max(self.numbers.total(), self.dates.total()) >= MOST * values
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -156,23 +154,23 @@ def dialect_hints(opened: Source, names: Sequence[str]) -> dict[str, DialectHint
     ways = {name: _way(look, opened.dialect) for name, look in looks.items()}
     asked = [name for name in texts if ways[name] or looks[name].missing]
     values = {word: name for name, look in looks.items() if not look.is_ordered for word in look.marks}
-    found: dict[str, DialectHint] = {}
+    hints: dict[str, DialectHint] = {}
     for start in range(0, len(asked), COLUMNS_AT_ONCE):
         batch = asked[start : start + COLUMNS_AT_ONCE]
         row = _counts(opened, {name: (ways[name], looks[name].missing) for name in batch})
         for i, name in enumerate(batch):
             counts = {key: int(row[f"{key}{i}"] or 0) for key in ("texts", "written", "marked", "missing")}
-            found[name] = _hint(name, looks[name], ways[name], counts, opened.dialect, values)
-    return found
+            hints[name] = _hint(name, looks[name], ways[name], counts, opened.dialect, values)
+    return hints
 
 
-def combined_options(found: Mapping[str, DialectHint]) -> str:
+def combined_options(hints: Mapping[str, DialectHint]) -> str:
     """Return one line with all options of all hints, to be copied; empty where there are none.
 
     Where columns disagree, the one with more texts is heard: a column's own ``date_format`` can be said in the schema.
     """
     line = DEFAULT_DIALECT
-    for hint in sorted(found.values(), key=lambda hint: (hint.is_open, -hint.explained)):
+    for hint in sorted(hints.values(), key=lambda hint: (hint.is_open, -hint.explained)):
         missing = tuple(dict.fromkeys((*line.missing, *hint.options.missing)))
         line = dataclasses.replace(_compatible(line, hint.options), missing=missing)
     return line.as_options()
@@ -199,11 +197,11 @@ def _kinds(texts: Any) -> Counter[str]:
     import pyarrow.compute as pc
 
     counted = pc.value_counts(texts.cast("string")).slice(0, MOST_KINDS)  # pyright: ignore
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text, times in zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True):
         if text is not None and text.strip():
-            found[text.strip()] += times
-    return found
+            counts[text.strip()] += times
+    return counts
 
 
 def _look(kinds: Counter[str]) -> _TextShapes:
@@ -230,27 +228,27 @@ def _first(shapes: Sequence[re.Pattern[str]], text: str) -> int | None:
     return next((i for i, shape in enumerate(shapes) if shape.search(text)), None)
 
 
-def _way(look: _TextShapes, said: Dialect) -> _NumberStyle | None:
+def _way(look: _TextShapes, dialect: Dialect) -> _NumberStyle | None:
     if not look.is_ordered:
         return None
-    return _date_way(look, said) if look.is_date else _number_way(look, said)
+    return _date_way(look, dialect) if look.is_date else _number_way(look, dialect)
 
 
-def _number_way(look: _TextShapes, said: Dialect) -> _NumberStyle | None:
+def _number_way(look: _TextShapes, dialect: Dialect) -> _NumberStyle | None:
     explained: Counter[Marks] = Counter()
     for i, (_, explaining) in enumerate(NUMBERS):
-        for way in {way for way in NUMBER_STYLES for told in explaining if _covers(way, told)}:
+        for way in {way for way in NUMBER_STYLES for marks in explaining if _covers(way, marks)}:
             explained[way] += look.numbers[i]
-    plain = (said.decimal or ".", said.thousands)
+    plain = (dialect.decimal or ".", dialect.thousands)
     best = max(
         NUMBER_STYLES, key=lambda way: (explained[way], way == plain, way == (".", None), way == (".", ","), not way[1])
     )
     best = best if explained[best] > max(explained[plain], explained[".", None]) else plain
-    if best == plain and (not look.signs or said.decimal or said.thousands):
+    if best == plain and (not look.signs or dialect.decimal or dialect.thousands):
         return None
     rivals = [way for way in NUMBER_STYLES if way[0] != best[0] and explained[way] == explained[best]]
     rival = min(rivals, key=lambda way: way[1] is not None, default=None)
-    cores = [core for core, explaining in NUMBERS if any(_covers(best, told) for told in explaining)]
+    cores = [core for core, explaining in NUMBERS if any(_covers(best, marks) for marks in explaining)]
     marked = f"{FRONT}({'|'.join(cores)}){BACK}" if best != plain else SIGN
     pattern = f"{FRONT}({'|'.join([NUMBERS[0][0], *cores])}){BACK}"
     words = f"look like numbers {_mark_words(best, best != plain, look.signs)}"
@@ -261,9 +259,9 @@ def _options(way: Marks) -> Dialect:
     return Dialect(decimal=way[0] if way[0] == "," or way[1] is None else None, thousands=way[1])
 
 
-def _covers(way: Marks, told: Marks) -> bool:
+def _covers(way: Marks, marks: Marks) -> bool:
     """Whether a way of writing explains what another does: numbers below a thousand have no marks between groups."""
-    return way == told or (told[1] is None and way[0] == told[0])
+    return way == marks or (marks[1] is None and way[0] == marks[0])
 
 
 def _mark_words(way: Marks, new: bool, signs: int) -> str:
@@ -274,7 +272,7 @@ def _mark_words(way: Marks, new: bool, signs: int) -> str:
     return "with " + " and ".join(words)
 
 
-def _date_way(look: _TextShapes, said: Dialect) -> _NumberStyle | None:
+def _date_way(look: _TextShapes, dialect: Dialect) -> _NumberStyle | None:
     explained: Counter[str] = Counter()
     for i, (_, explaining) in enumerate(DATES):
         for form in explaining:
@@ -282,7 +280,7 @@ def _date_way(look: _TextShapes, said: Dialect) -> _NumberStyle | None:
     most = max(explained.values(), default=0)
     time = TIMES[min(look.times.most_common(1)[0][0], 2)]
     best = [form for form in explained if explained[form] == most]
-    if look.dates[0] >= most or said.date_format in {form + time for form in best}:
+    if look.dates[0] >= most or dialect.date_format in {form + time for form in best}:
         return None
     cores = [core for core, explaining in DATES if best[0] in explaining]
     pattern = f"({'|'.join(cores)}){TIME}"
@@ -313,20 +311,20 @@ def _hint(
     look: _TextShapes,
     way: _NumberStyle | None,
     counts: Mapping[str, int],
-    said: Dialect,
+    dialect: Dialect,
     values: Mapping[str, str],
 ) -> DialectHint:
     """Put into words what was counted."""
-    marks, told = _mark_sentence(look, counts["missing"], values)
+    marks, sentence = _mark_sentence(look, counts["missing"], values)
     options = dataclasses.replace(way.options if way else DEFAULT_DIALECT, missing=marks)
-    sentences = [told] if told else []
+    sentences = [sentence] if sentence else []
     if way:
         ways = [one.as_options() for one in (way.options, way.rival) if one]
         advice = f": {' or '.join(ways)}" if way.options != DEFAULT_DIALECT else ""
         sentences.insert(0, f"{_texts(counts['marked'])} {way.words}{advice}")
     explained = (counts["written"] if way else 0) + (counts["missing"] if marks else 0)
-    missing = tuple(dict.fromkeys((*said.missing, *marks)))
-    added = dataclasses.replace(options.over(said), missing=missing, format=None)
+    missing = tuple(dict.fromkeys((*dialect.missing, *marks)))
+    added = dataclasses.replace(options.over(dialect), missing=missing, format=None)
     return DialectHint(name, counts["texts"], explained, added, "; ".join(sentences), is_open=bool(way and way.rival))
 
 
@@ -337,11 +335,11 @@ def _mark_sentence(look: _TextShapes, times: int, values: Mapping[str, str]) -> 
         return (), ""
     listed = " or ".join(repr(mark) for mark in marks)
     what = ("dates" if look.is_date else "numbers") if look.is_ordered else "words"
-    told = f"{_texts(times)} {'is' if times == 1 else 'are'} {listed} among {what}"
+    sentence = f"{_texts(times)} {'is' if times == 1 else 'are'} {listed} among {what}"
     if clash := [mark for mark in marks if mark not in SURE_MARKS and mark in values]:
         where = values[clash[0]]
-        return (), f"{told}, and {clash[0]!r} is a value of {where}: set outside = 'missing' for this column"
-    return marks, f"{told}: {Dialect(missing=marks).as_options()}"
+        return (), f"{sentence}, and {clash[0]!r} is a value of {where}: set outside = 'missing' for this column"
+    return marks, f"{sentence}: {Dialect(missing=marks).as_options()}"
 
 
 def _texts(count: int) -> str:

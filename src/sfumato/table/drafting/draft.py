@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import SchemaError, TableError
+from sfumato.formatting import percent_fixed
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
@@ -35,50 +36,41 @@ from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources import Source, guess_delimiter, open_source
 
 MOST_YEARLY_EDGES = 40
-
 FEWEST_YEARS = 3
-
 """Calendar years from which on a date is cut by years: one or two of them are cut by months."""
-
 NEARLY_ALL = 0.95
-
 """Share of missing values from which on a person should look."""
-
 MOSTLY = 0.8
-
 """Share of a column's texts that an option must explain before the texts are called by what they hide."""
-
 LONG_TEXT = 40
-
 """Characters of a text that is more than a name, on average."""
-
 ColumnProposal = tuple[Column | None, str]
 
 
-def propose_column(seen: ColumnProfile, hint: DialectHint | None = None) -> ColumnProposal:
+def propose_column(profile: ColumnProfile, hint: DialectHint | None = None) -> ColumnProposal:
     """Return a column, or None, and a note: why there is none, or what to look at.
 
     A hint says which option would read the texts of the column; until it is said, they are texts.
     """
-    if hint and _hides_numbers(seen, hint):
-        return None, f"left out: {seen.name} ({hint.sentence})"
-    found = identifier_reason(seen)
-    if found:
+    if hint and _hides_numbers(profile, hint):
+        return None, f"left out: {profile.name} ({hint.sentence})"
+    reason = identifier_reason(profile)
+    if reason:
         return _column(
-            seen, f"identifier: {seen.name} ({found.why}; never released)", kind="category", role="identifier"
+            profile, f"identifier: {profile.name} ({reason.why}; never released)", kind="category", role="identifier"
         )
-    column, note = _by_reading(seen)
+    column, note = _by_reading(profile)
     return (
-        (column, review_note(seen.name, *_review_reasons(seen), *([hint.sentence] if hint else [])))
+        (column, review_note(profile.name, *_review_reasons(profile), *([hint.sentence] if hint else [])))
         if column
         else (None, note)
     )
 
 
-def _hides_numbers(seen: ColumnProfile, hint: DialectHint) -> bool:
+def _hides_numbers(profile: ColumnProfile, hint: DialectHint) -> bool:
     """Whether a hint explains why texts are no numbers or dates; a few levels stay a category all the same."""
-    numbers = seen.known - seen.facts.get("not numbers", seen.known)
-    return seen.distinct > MOST_LEVELS and hint.explained + numbers >= MOSTLY * hint.texts
+    numbers = profile.known - profile.facts.get("not numbers", profile.known)
+    return profile.distinct > MOST_LEVELS and hint.explained + numbers >= MOSTLY * hint.texts
 
 
 def review_note(name: str, *words: str) -> str:
@@ -90,87 +82,92 @@ def review_note(name: str, *words: str) -> str:
     return f"look at: {name} ({'; '.join(words)})" if words else ""
 
 
-def _by_reading(seen: ColumnProfile) -> ColumnProposal:
-    match seen.reading:
+def _by_reading(profile: ColumnProfile) -> ColumnProposal:
+    match profile.reading:
         case "unknown":
-            return None, f"left out: {seen.name} (values of type {seen.raw.type()} are not supported)"
+            return None, f"left out: {profile.name} (values of type {profile.raw.type()} are not supported)"
         case "boolean":
-            return _column(seen, kind="boolean")
+            return _column(profile, kind="boolean")
         case "date":
-            return _dates(seen)
+            return _dates(profile)
         case "number":
-            return _numbers(seen)
+            return _numbers(profile)
         case "text":
-            return _texts(seen)
+            return _texts(profile)
 
 
-def _column(seen: ColumnProfile, note: str = "", **facts: Any) -> ColumnProposal:
+def _column(profile: ColumnProfile, note: str = "", **facts: Any) -> ColumnProposal:
     """Return a column; where its facts cannot stand in a schema, say which."""
     try:
-        return Column(seen.name, missing=seen.missing, **facts), note
+        return Column(profile.name, missing=profile.missing, **facts), note
     except SchemaError as error:
-        return None, f"left out: {seen.name} ({'; '.join(problem.split(': ', 1)[-1] for problem in error.problems)})"
+        return None, f"left out: {profile.name} ({'; '.join(problem.split(': ', 1)[-1] for problem in error.problems)})"
 
 
-def _texts(seen: ColumnProfile) -> ColumnProposal:
-    if not seen.distinct:
-        return None, f"left out: {seen.name} (no values)"
-    if seen.distinct <= MOST_LEVELS and not seen.is_nearly_unique:
-        return _column(seen, kind="category", values=tuple(sorted(seen.facts["values"])))
-    return None, f"left out: {seen.name} ({seen.distinct:,} distinct texts: {_many_texts(seen)})"
+def _texts(profile: ColumnProfile) -> ColumnProposal:
+    if not profile.distinct:
+        return None, f"left out: {profile.name} (no values)"
+    if profile.distinct <= MOST_LEVELS and not profile.is_nearly_unique:
+        return _column(profile, kind="category", values=tuple(sorted(profile.facts["values"])))
+    return None, f"left out: {profile.name} ({profile.distinct:,} distinct texts: {_many_texts(profile)})"
 
 
-def _many_texts(seen: ColumnProfile) -> str:
-    if seen.facts["zeros"] and not seen.facts.get("not numbers"):
+def _many_texts(profile: ColumnProfile) -> str:
+    if profile.facts["zeros"] and not profile.facts.get("not numbers"):
         return "codes with leading zeros; cut them to fewer, or list the public ones"
-    if seen.facts["blanks"] > seen.known / 2 and (seen.uniqueness > 0.5 or seen.facts["length"] > LONG_TEXT):
+    if profile.facts["blanks"] > profile.known / 2 and (
+        profile.uniqueness > 0.5 or profile.facts["length"] > LONG_TEXT
+    ):
         return "free text"
-    return f"each in {seen.known / seen.distinct:.3g} rows on average; if they are a public list, write it into values"
+    rows = f"{profile.known / profile.distinct:.3g}"
+    return f"each in {rows} rows on average; if they are a public list, write it into values"
 
 
-def _numbers(seen: ColumnProfile) -> ColumnProposal:
-    if seen.facts["low"] is None:
-        return None, f"left out: {seen.name} (no finite values)"
-    if not seen.is_whole:
-        return _column(seen, kind="number", bounds=_rounded_out(float(seen.facts["low"]), float(seen.facts["high"])))
-    if seen.facts.get("no days") == 0:
-        return None, f"left out: {seen.name} (whole numbers that look like dates: --date-format '%Y%m%d')"
-    low, high = int(seen.facts["low"]), int(seen.facts["high"])
-    if _are_codes(seen, low, high):
-        return _column(seen, kind="category", values=tuple(sorted(int(value) for value in seen.facts["values"])))
-    return _column(seen, kind="integer", bounds=(low, high))
+def _numbers(profile: ColumnProfile) -> ColumnProposal:
+    if profile.facts["low"] is None:
+        return None, f"left out: {profile.name} (no finite values)"
+    if not profile.is_whole:
+        return _column(
+            profile, kind="number", bounds=_rounded_out(float(profile.facts["low"]), float(profile.facts["high"]))
+        )
+    if profile.facts.get("no days") == 0:
+        return None, f"left out: {profile.name} (whole numbers that look like dates: --date-format '%Y%m%d')"
+    low, high = int(profile.facts["low"]), int(profile.facts["high"])
+    if _are_codes(profile, low, high):
+        return _column(profile, kind="category", values=tuple(sorted(int(value) for value in profile.facts["values"])))
+    return _column(profile, kind="integer", bounds=(low, high))
 
 
-def _are_codes(seen: ColumnProfile, low: int, high: int) -> bool:
+def _are_codes(profile: ColumnProfile, low: int, high: int) -> bool:
     """Whether whole numbers look like codes: one or two values, a few with gaps between them, or postcodes."""
-    few = seen.distinct <= MAX_INTEGER_LEVELS and high - low >= seen.distinct
-    return seen.distinct <= 2 or few or (seen.distinct <= MOST_LEVELS and is_place(seen.name))
+    few = profile.distinct <= MAX_INTEGER_LEVELS and high - low >= profile.distinct
+    return profile.distinct <= 2 or few or (profile.distinct <= MOST_LEVELS and is_place(profile.name))
 
 
-def _dates(seen: ColumnProfile) -> ColumnProposal:
-    facts = seen.facts
+def _dates(profile: ColumnProfile) -> ColumnProposal:
+    facts = profile.facts
     if facts["low"] is None:
-        return None, f"left out: {seen.name} (no dates of the years 1 to 9999)"
+        return None, f"left out: {profile.name} (no dates of the years 1 to 9999)"
     low, high = (v.date() if isinstance(v, dt.datetime) else v for v in (facts["low"], facts["high"]))
     first, last = dt.date(low.year, 1, 1), dt.date(high.year, 12, 31)
     years = range(low.year, high.year + 1)
     months = range(1, 13) if len(years) < FEWEST_YEARS else (1,)
     cells = [dt.date(year, month, 1) for year in years for month in months]
     edges = (*cells, last) if len(years) <= MOST_YEARLY_EDGES else None
-    return _column(seen, kind="date", bounds=(first, last), edges=edges)
+    return _column(profile, kind="date", bounds=(first, last), edges=edges)
 
 
-def _review_reasons(seen: ColumnProfile) -> Iterator[str]:
+def _review_reasons(profile: ColumnProfile) -> Iterator[str]:
     """Yield what a person should look at in a column that is described."""
-    facts = seen.facts
+    facts = profile.facts
     if facts.get("beyond"):
         yield f"{facts['beyond']:,} dates before the year 1 or after 9999 do not fit"
-    if facts.get("times") or (seen.reading == "date" and (facts.get("longest") or 0) > ISO_LENGTH):
+    if facts.get("times") or (profile.reading == "date" and (facts.get("longest") or 0) > ISO_LENGTH):
         yield "times of day are not kept: dates remain"
-    if seen.distinct == 1 and seen.reading != "boolean":
+    if profile.distinct == 1 and profile.reading != "boolean":
         yield "one value in all rows; kept so that the released table has the column"
-    if seen.known <= (1 - NEARLY_ALL) * seen.rows:
-        yield f"missing in {1 - seen.known / seen.rows:.1%} of the rows"
+    if profile.known <= (1 - NEARLY_ALL) * profile.rows:
+        yield f"missing in {percent_fixed(1 - profile.known / profile.rows)} of the rows"
     if facts.get("zeros"):
         yield "digits with leading zeros are texts, so that the zeros stay"
 
@@ -187,24 +184,22 @@ DRAFT_WARNING = (
     "DRAFT: proposed from the private rows. Bounds and categories that were learned from data leak (the largest",
     "income, a rare diagnosis). Replace each by what is public knowledge, then: sfumato schema confirm THIS-FILE",
 )
-
 MOST_COLUMNS = 2000
-
 """Columns of a draft: nobody can vouch for more."""
 
 
 def draft_schema(source: Any, name: str | None = None, delimiter: str | None = None, **dialect: Any) -> Schema:
     """Return a draft schema with one column for every column that can be described."""
-    said = Dialect.of({"delimiter": delimiter, **dialect})
-    opened = open_source(source, said)
+    written = Dialect.of({"delimiter": delimiter, **dialect})
+    opened = open_source(source, written)
     require_right_delimiter(opened)
     with engine_errors(repr(opened.name)):
-        seen = profile_columns(opened.engine, _names(opened))
-        told = _hints(opened, seen)
-        drafts = [propose_column(one, told.get(one.name)) for one in seen]
+        profiles = profile_columns(opened.engine, _names(opened))
+        hints = _hints(opened, profiles)
+        drafts = [propose_column(one, hints.get(one.name)) for one in profiles]
         _refuse_nothing(opened, drafts)
         described = _labelled(opened, with_written_formats(opened, [column for column, _ in drafts if column]))
-        people = [one for one in person_candidates(seen) if one.name in {column.name for column in described}]
+        people = [one for one in person_candidates(profiles) if one.name in {column.name for column in described}]
         asked = person_questions(opened.engine, people)
         rules = propose_rules(opened, described)
     return Schema(
@@ -213,9 +208,9 @@ def draft_schema(source: Any, name: str | None = None, delimiter: str | None = N
         rules=rules,
         is_draft=True,
         source=opened.dialect,
-        drafted=fingerprints({"columns": True, "encoding": None if said.encoding else opened.dialect.encoding}),
+        drafted=fingerprints({"columns": True, "encoding": None if written.encoding else opened.dialect.encoding}),
         person_candidates=tuple(one.name for one in people),
-        notes=(*DRAFT_WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(told)),
+        notes=(*DRAFT_WARNING, *opened.notes, *asked, *(note for _, note in drafts if note), *_one_line(hints)),
     )
 
 
@@ -229,15 +224,15 @@ def _names(opened: Source) -> list[str]:
     return names
 
 
-def _hints(opened: Source, seen: Sequence[ColumnProfile]) -> dict[str, DialectHint]:
+def _hints(opened: Source, profiles: Sequence[ColumnProfile]) -> dict[str, DialectHint]:
     """Return which options would read texts as what they look like; databases have types, and need none."""
-    texts = [one for one in seen if one.reading == "text" and one.distinct > 1 and not one.facts["zeros"]]
+    texts = [one for one in profiles if one.reading == "text" and one.distinct > 1 and not one.facts["zeros"]]
     names = [one.name for one in texts if not named_identifier(one)]
     return dialect_hints(opened, names) if names and opened.engine.streams else {}
 
 
-def _one_line(told: Mapping[str, DialectHint]) -> list[str]:
-    options = combined_options(told)
+def _one_line(hints: Mapping[str, DialectHint]) -> list[str]:
+    options = combined_options(hints)
     return [f"look at: to read it so, draft again with {options}"] if options else []
 
 
@@ -277,14 +272,14 @@ def _marked(opened: Source, column: Column) -> Column:
 
     Rounder bounds that the program proposes are computed from the rows, so they carry a mark as well.
     """
-    told = opened.facts.get(column.name, {})
+    file_facts = opened.facts.get(column.name, {})
     facts = {key: getattr(column, key) for key in (*FACTS, *WORD_FACTS)}
-    of_file = {key: fact for key, fact in facts.items() if fact is not None and _same(key, told.get(key), fact)}
+    of_file = {key: fact for key, fact in facts.items() if fact is not None and _same(key, file_facts.get(key), fact)}
     of_rows = {key: fact for key, fact in facts.items() if key not in of_file}
     marks = (*fingerprints(of_rows), *fingerprints(of_file, "file"))
     proposed = fingerprints({"bounds": rounder_bounds(column)}) if column.bounds is not None else ()
     return dataclasses.replace(column, drafted=(*marks, *proposed))
 
 
-def _same(key: str, told: Any, fact: Any) -> bool:
-    return told is not None and (key == "value_labels" or told == fact)
+def _same(key: str, file_fact: Any, fact: Any) -> bool:
+    return file_fact is not None and (key == "value_labels" or file_fact == fact)

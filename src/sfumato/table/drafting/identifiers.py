@@ -32,25 +32,15 @@ PEOPLE_PATTERNS = {
     "ssn": "social security numbers",
     "phone": "phone numbers",
 }
-
 MOST_ROWS_EACH = 20
-
 """Rows that one person has on average, at most; what repeats more often is a code."""
-
 LEAST_LEVELS = 10
-
 MANY_DIGITS, SEVERAL_DIGITS = 8, 6
-
 MANY_ROWS = 100
-
 """Rows from which on numbers without gaps are no measurements."""
-
 DENSE_LEVELS = 150
-
 """Numbers without gaps: ages have fewer values than this."""
-
 YEARS = (1700, 2200)
-
 UNIFORM = 0.15
 
 
@@ -62,43 +52,43 @@ class IdentifierReason:
     may_be_person: bool = True
 
 
-def identifier_reason(seen: ColumnProfile) -> IdentifierReason | None:
+def identifier_reason(profile: ColumnProfile) -> IdentifierReason | None:
     """Return why a column is an identifier, or None where it is none."""
-    if not _may_identify(seen):
+    if not _may_identify(profile):
         return None
-    return named_identifier(seen) or (_numbers(seen) if seen.is_whole else _texts(seen))
+    return named_identifier(profile) or (_numbers(profile) if profile.is_whole else _texts(profile))
 
 
-def named_identifier(seen: ColumnProfile) -> IdentifierReason | None:
+def named_identifier(profile: ColumnProfile) -> IdentifierReason | None:
     """Return why a column is an identifier where its values or its name say so; uniqueness alone says less."""
-    return _by_pattern(seen) or _by_name(seen) if _may_identify(seen) else None
+    return _by_pattern(profile) or _by_name(profile) if _may_identify(profile) else None
 
 
-def _may_identify(seen: ColumnProfile) -> bool:
-    return seen.distinct > 1 and (seen.reading == "text" or seen.is_whole)
+def _may_identify(profile: ColumnProfile) -> bool:
+    return profile.distinct > 1 and (profile.reading == "text" or profile.is_whole)
 
 
-def _by_pattern(seen: ColumnProfile) -> IdentifierReason | None:
+def _by_pattern(profile: ColumnProfile) -> IdentifierReason | None:
     for kind, words in PEOPLE_PATTERNS.items():
-        if (seen.facts.get(kind) or 0) >= ALMOST_ALL * seen.known:
+        if (profile.facts.get(kind) or 0) >= ALMOST_ALL * profile.known:
             return IdentifierReason(f"its values look like {words}")
     return None
 
 
-def _repeats_little(seen: ColumnProfile) -> bool:
+def _repeats_little(profile: ColumnProfile) -> bool:
     """Whether there are so many values that they can be those of people: codes of a few things repeat more often."""
-    few_rows_each = seen.known <= MOST_ROWS_EACH * seen.distinct
-    return seen.distinct > MOST_LEVELS or (seen.distinct > LEAST_LEVELS and few_rows_each)
+    few_rows_each = profile.known <= MOST_ROWS_EACH * profile.distinct
+    return profile.distinct > MOST_LEVELS or (profile.distinct > LEAST_LEVELS and few_rows_each)
 
 
-def _by_name(seen: ColumnProfile) -> IdentifierReason | None:
-    words = split_name(seen.name)
-    if _names_people(seen, words):
+def _by_name(profile: ColumnProfile) -> IdentifierReason | None:
+    words = split_name(profile.name)
+    if _names_people(profile, words):
         return IdentifierReason("its name says that it names people", may_be_person=False)
-    if not _repeats_little(seen) or "of" in words:  # number of rooms
+    if not _repeats_little(profile) or "of" in words:  # number of rooms
         return None
-    whole = seen.is_whole
-    long = not whole or seen.facts["low"] >= 10 ** (SEVERAL_DIGITS - 1)
+    whole = profile.is_whole
+    long = not whole or profile.facts["low"] >= 10 ** (SEVERAL_DIGITS - 1)
     if long and has_word(words, DIRECT_IDENTIFIER_WORDS):
         return IdentifierReason("its name says that it belongs to one person")
     if is_id_name(words):
@@ -110,69 +100,68 @@ def _by_name(seen: ColumnProfile) -> IdentifierReason | None:
     return None
 
 
-def _names_people(seen: ColumnProfile, words: tuple[str, ...]) -> bool:
+def _names_people(profile: ColumnProfile, words: tuple[str, ...]) -> bool:
     """Whether a column holds names of people: common ones repeat as often as codes do."""
-    if seen.is_whole or seen.distinct <= LEAST_LEVELS:
+    if profile.is_whole or profile.distinct <= LEAST_LEVELS:
         return False
-    looks = (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
+    looks = (profile.facts.get("people") or 0) >= ALMOST_ALL * profile.known
     return has_word(words, PERSON_NAME_WORDS) or (looks and has_word(words, NAMED))
 
 
-def _numbers(seen: ColumnProfile) -> IdentifierReason | None:
-    low, high = int(seen.facts["low"]), int(seen.facts["high"])
+def _numbers(profile: ColumnProfile) -> IdentifierReason | None:
+    low, high = int(profile.facts["low"]), int(profile.facts["high"])
     span = high - low + 1
-    if seen.uniqueness == 1 and not seen.missing:
-        if span == seen.rows and not (YEARS[0] <= low and high <= YEARS[1]):
+    if profile.uniqueness == 1 and not profile.missing:
+        if span == profile.rows and not (YEARS[0] <= low and high <= YEARS[1]):
             return IdentifierReason("every row has its own number, without gaps", may_be_person=False)
-        if seen.rows >= MANY_ROWS and span <= 1.2 * seen.rows:
+        if profile.rows >= MANY_ROWS and span <= 1.2 * profile.rows:
             return IdentifierReason("every row has its own number, with few gaps", may_be_person=False)
     digits = len(str(high))
-    if low > 0 and len(str(low)) == digits and _is_time(seen) is False:
-        if digits >= MANY_DIGITS and seen.uniqueness >= ALMOST_ALL:
+    if low > 0 and len(str(low)) == digits and _is_time(profile) is False:
+        if digits >= MANY_DIGITS and profile.uniqueness >= ALMOST_ALL:
             return IdentifierReason(f"nearly every row has its own number of {digits} digits")
-        if digits >= SEVERAL_DIGITS and seen.uniqueness == 1 and seen.rows >= MANY_ROWS and _is_uniform(seen):
+        if digits >= SEVERAL_DIGITS and profile.uniqueness == 1 and profile.rows >= MANY_ROWS and _is_uniform(profile):
             return IdentifierReason(f"every row has its own number of {digits} digits, spread evenly")
-    dense = seen.distinct >= DENSE_LEVELS and span <= 1.02 * seen.distinct
-    if dense and seen.known <= MOST_ROWS_EACH * seen.distinct and low >= 0 and _is_uniform(seen):
+    dense = profile.distinct >= DENSE_LEVELS and span <= 1.02 * profile.distinct
+    if dense and profile.known <= MOST_ROWS_EACH * profile.distinct and low >= 0 and _is_uniform(profile):
         return IdentifierReason("numbers without gaps, each in a few rows")
     return None
 
 
-def _is_time(seen: ColumnProfile) -> bool:
-    return bool(TIME_WORDS & set(split_name(seen.name)))
+def _is_time(profile: ColumnProfile) -> bool:
+    return bool(TIME_WORDS & set(split_name(profile.name)))
 
 
-def _is_uniform(seen: ColumnProfile) -> bool:
+def _is_uniform(profile: ColumnProfile) -> bool:
     """Whether numbers spread evenly between the smallest and the largest, as numbers that were given out do."""
-    low, high = float(seen.facts["low"]), float(seen.facts["high"])
+    low, high = float(profile.facts["low"]), float(profile.facts["high"])
     width = high - low
-    even = abs(seen.facts["mean"] - (low + high) / 2) <= UNIFORM * width
-    return even and abs((seen.facts["spread"] or 0) * math.sqrt(12) / width - 1) <= UNIFORM
+    even = abs(profile.facts["mean"] - (low + high) / 2) <= UNIFORM * width
+    return even and abs((profile.facts["spread"] or 0) * math.sqrt(12) / width - 1) <= UNIFORM
 
 
-def _texts(seen: ColumnProfile) -> IdentifierReason | None:
-    people = seen.distinct > MOST_LEVELS and (seen.facts.get("people") or 0) >= ALMOST_ALL * seen.known
-    if people and seen.uniqueness >= ALMOST_ALL / 2:
+def _texts(profile: ColumnProfile) -> IdentifierReason | None:
+    people = profile.distinct > MOST_LEVELS and (profile.facts.get("people") or 0) >= ALMOST_ALL * profile.known
+    if people and profile.uniqueness >= ALMOST_ALL / 2:
         return IdentifierReason("its values look like names of people", may_be_person=False)
-    if seen.is_nearly_unique and seen.facts["blanks"] < (1 - ALMOST_ALL) * seen.known:
+    if profile.is_nearly_unique and profile.facts["blanks"] < (1 - ALMOST_ALL) * profile.known:
         return IdentifierReason("nearly every row has its own text without blanks")
     return None
 
 
 MOST_CANDIDATES = 5
-
 """Columns that are asked about."""
 
 
-def person_candidates(seen: Iterable[ColumnProfile]) -> tuple[ColumnProfile, ...]:
+def person_candidates(profiles: Iterable[ColumnProfile]) -> tuple[ColumnProfile, ...]:
     """Return the identifiers that repeat as those of people do, the likeliest first."""
-    repeated = [one for one in seen if one.known > one.distinct and _may_be_person(one)]
+    repeated = [one for one in profiles if one.known > one.distinct and _may_be_person(one)]
     return tuple(sorted(repeated, key=lambda one: (one.missing, not is_person(one.name)))[:MOST_CANDIDATES])
 
 
-def _may_be_person(seen: ColumnProfile) -> bool:
-    found = identifier_reason(seen)
-    return found is not None and found.may_be_person
+def _may_be_person(profile: ColumnProfile) -> bool:
+    reason = identifier_reason(profile)
+    return reason is not None and reason.may_be_person
 
 
 def person_questions(engine: Engine, candidates: Sequence[ColumnProfile]) -> list[str]:
@@ -189,16 +178,16 @@ def person_questions(engine: Engine, candidates: Sequence[ColumnProfile]) -> lis
     return [asked, f"question: rows of one value (private; choose rows_per_person by what is publicly known): {counts}"]
 
 
-def _help(engine: Engine, seen: ColumnProfile) -> str:
-    counts = _rows_each(engine, seen)
-    missing = ", missing in some rows, though every row needs a person" if seen.missing else ""
-    return f"{seen.name} {counts['typical']:.3g} on average, {counts['most']:,} at most{missing}"
+def _help(engine: Engine, profile: ColumnProfile) -> str:
+    counts = _rows_each(engine, profile)
+    missing = ", missing in some rows, though every row needs a person" if profile.missing else ""
+    return f"{profile.name} {counts['typical']:.3g} on average, {counts['most']:,} at most{missing}"
 
 
-def _rows_each(engine: Engine, seen: ColumnProfile) -> dict[str, Any]:
+def _rows_each(engine: Engine, profile: ColumnProfile) -> dict[str, Any]:
     table = engine.table
-    known = table.filter(table[seen.name].notnull())
-    rows = known.group_by(one=known[seen.name]).aggregate(rows=known.count())
+    known = table.filter(table[profile.name].notnull())
+    rows = known.group_by(one=known[profile.name]).aggregate(rows=known.count())
     return engine.aggregate(rows.aggregate(typical=rows.rows.cast("float64").mean(), most=rows.rows.max())).to_pylist()[
         0
     ]

@@ -15,34 +15,24 @@ def _words(text: str) -> frozenset[str]:
 
 
 ID_WORDS = _words("id ids uid guid uuid pid hid sid cid oid nr no nummer number numero matricule mrn serial lfd key pk")
-
 """Words that end the names of columns that number people or things."""
-
 PERSON_WORDS = _words(
     "patient person customer kunde client user member household subject respondent employee student pid hid"
 )
-
 OBJECT_WORDS = _words("utility record account policy transaction order case visit device vehicle company firm")
-
 DIRECT_IDENTIFIER_WORDS = _words(
     "ssn iban phone telephone telefon telefono tel mobile mobil handy cell fax mail email vorname nachname surname "
     "firstname lastname forename familyname fullname prenom apellido apellidos cognome voornaam achternaam passport "
     "svnr ahv personnummer cpr bsn dni nif cpf curp insurance kennzeichen plate vin imei ip nhs"
 )
-
 """Words for what belongs to one person."""
-
 PERSON_NAME_WORDS = _words(
     "vorname nachname surname firstname lastname forename familyname fullname prenom apellido apellidos cognome "
     "voornaam achternaam"
 )
-
 """Words for the names of people, who are many even where a name is common."""
-
 NAMED = _words("name names nom nombre nome naam address adresse anschrift direccion indirizzo street strasse rue calle")
-
 POSTCODE_WORDS = _words("zip zipcode plz postcode postleitzahl postal postalcode")
-
 TIME_WORDS = _words("time timestamp epoch date ts datum zeit")
 
 
@@ -94,7 +84,6 @@ def is_person(name: str) -> bool:
 
 
 _WORD = "[^0-9a-z ,;:@/_.()-][^0-9 ,;:@/_()]*"
-
 PATTERNS = {
     "leading zero": "^[+-]?0[0-9]+$",
     "blank": "[ ]",
@@ -105,11 +94,8 @@ PATTERNS = {
     "phone": "^([+]|00|0|[(])[0-9() /.-]{6,20}[0-9]$",
     "people": f"^{_WORD},? ({_WORD}[.]? )?{_WORD}$",
 }
-
 """Regular expressions by what they recognise."""
-
 PERSONAL_PATTERNS = ("mail", "iban", "uuid", "ssn", "phone", "people")
-
 """What belongs to one person."""
 
 

@@ -42,8 +42,8 @@ def propose_rules(opened: Source, columns: Sequence[Column]) -> tuple[Rule, ...]
     if sample.rows < FEWEST_ROWS:
         return ()
     added, ordered, absent = sum_candidates(sample), order_candidates(sample), missing_value_rules(sample)
-    told = [check for absence in absent for check in (absence.check, absence.converse)]
-    kept = _kept(opened, released, [*told, *map(_sum, added), *map(_order, ordered)])
+    missing_checks = [check for absence in absent for check in (absence.check, absence.converse)]
+    kept = _kept(opened, released, [*missing_checks, *map(_sum, added), *map(_order, ordered)])
     added = [one for one in added if _sum(one) in kept]
     ordered = transitive_reduction(
         [pair for pair in ordered if _order(pair) in kept and not _follows(pair, added, sample)]
@@ -81,8 +81,8 @@ def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> s
     rules = {
         check: rule for check in checks[:MAX_VERIFIED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)
     }
-    said = dict.fromkeys(name for rule in rules.values() for name in rule.columns)
-    values = table.select(**{name: cast_to_kind(table[name], by_name[name]) for name in said}) if said else table
+    names = dict.fromkeys(name for rule in rules.values() for name in rule.columns)
+    values = table.select(**{name: cast_to_kind(table[name], by_name[name]) for name in names}) if names else table
     broken = run_aggregates(
         opened.engine,
         values,

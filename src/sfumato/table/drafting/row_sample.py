@@ -21,7 +21,6 @@ from sfumato.table.sources import Source
 SAMPLE_ROWS = 5000
 MAX_LOG_CHANCE = -25.0
 """Logarithm of the chance below which a relation is not by chance: there are many pairs of columns."""
-
 Codes = NDArray[np.int64]
 
 
@@ -52,14 +51,14 @@ def row_sample(opened: Source, columns: Sequence[Column]) -> RowSample:
     values = table.select(
         **{column.name: _inside(cast_to_kind(table[column.name], column), column) for column in columns}
     )
-    found = opened.engine.aggregate(_some_rows(opened.engine, values))
-    frames = {column.name: found.column(column.name).to_pandas() for column in columns}
+    rows = opened.engine.aggregate(_some_rows(opened.engine, values))
+    frames = {column.name: rows.column(column.name).to_pandas() for column in columns}
     numbers = {c.name: _numbers(frames[c.name], c) for c in columns if c.is_ordered}
     found_levels = {name: pd.factorize(frame) for name, frame in frames.items()}
     codes = {name: _codes(codes) for name, (codes, _) in found_levels.items()}
     levels = {c.name: [_plain(v) for v in found_levels[c.name][1]] for c in columns if not c.is_ordered}
     missing = {name: np.asarray(frame.isna(), dtype=bool) for name, frame in frames.items()}
-    return RowSample({c.name: c for c in columns}, numbers, codes, levels, missing, found.num_rows)
+    return RowSample({c.name: c for c in columns}, numbers, codes, levels, missing, rows.num_rows)
 
 
 def _inside(value: Any, column: Column) -> Any:
@@ -93,8 +92,8 @@ def _numbers(frame: Any, column: Column) -> FloatArray:
     return np.asarray(pd.to_numeric(frame, errors="coerce"), dtype=np.float64)
 
 
-def _codes(found: Any) -> Codes:
-    codes = np.asarray(found, dtype=np.int64)
+def _codes(values: Any) -> Codes:
+    codes = np.asarray(values, dtype=np.int64)
     return np.where(codes < 0, codes.max(initial=-1) + 1, codes)
 
 

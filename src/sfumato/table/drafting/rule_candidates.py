@@ -23,11 +23,8 @@ from sfumato.schema.rules import format_literal, quote_column
 from sfumato.table.drafting.row_sample import MAX_LOG_CHANCE, RowSample
 
 LEAST_COVERED = 0.5
-
 """Share of the missing values that a condition must explain."""
-
 MOST_LISTED = 8
-
 """Levels that a condition lists."""
 
 
@@ -68,8 +65,8 @@ class MissingRule:
 
 def missing_value_rules(sample: RowSample) -> list[MissingRule]:
     """Return for each column with missing values the condition that explains most of them, if one does."""
-    found = [_best(sample, name) for name in sample.columns if 0 < sample.missing[name].sum() < sample.rows]
-    return [absence for absence in found if absence]
+    rules = [_best(sample, name) for name in sample.columns if 0 < sample.missing[name].sum() < sample.rows]
+    return [absence for absence in rules if absence]
 
 
 def _best(sample: RowSample, target: str) -> MissingRule | None:
@@ -122,19 +119,12 @@ def _one_of(name: str, column: Column, levels: list[object]) -> str:
 
 
 ROWS_EACH = 10
-
 """Rows per value of the first column, at least: values that hardly repeat determine everything."""
-
 MOST_VALUES = 1000
-
 FEWEST_ROWS = 100
-
 MOST_PAIRS = 200
-
 FIRST_ROWS_CHECKED = 200
-
 """Rows that exclude most pairs."""
-
 Pair = tuple[str, str]
 
 
@@ -145,8 +135,8 @@ def dependence_candidates(sample: RowSample) -> list[Pair]:
     names = [name for name, column in sample.columns.items() if _has_values(column) and sample.levels(name) > 1]
     codes = np.stack([sample.codes[name] for name in names]) if names else np.empty((0, sample.rows), dtype=np.int64)
     sources = [i for i, name in enumerate(names) if ROWS_EACH * sample.levels(name) <= sample.rows]
-    found = ((names[a], names[b]) for a in sources for b in _targets(codes, a))
-    return transitive_reduction(list(islice(found, MOST_PAIRS)))
+    pairs = ((names[a], names[b]) for a in sources for b in _targets(codes, a))
+    return transitive_reduction(list(islice(pairs, MOST_PAIRS)))
 
 
 def _has_values(column: Column) -> bool:
@@ -200,34 +190,24 @@ def _shared(pair: Pair, pairs: Sequence[Pair]) -> int:
 
 
 def _reached(start: str, pairs: Sequence[Pair]) -> set[str]:
-    seen = {start}
+    reached = {start}
     edge = {start}
     while edge:
-        edge = {b for a, b in pairs if a in edge} - seen
-        seen |= edge
-    return seen
+        edge = {b for a, b in pairs if a in edge} - reached
+        reached |= edge
+    return reached
 
 
 LEAST_BREAKS = 0.05
-
 """Share of rows that would break an order if the two columns were independent; with less it says little."""
-
 LEAST_COMPLETE = 100
-
 LEAST_LEVELS = 8
-
 """Values that an ordered column takes, at least: codes are not compared."""
-
 MOST_SUMMED = 300
-
 """Columns among which sums are looked for."""
-
 MOST_FOURS = 60
-
 """Columns among which sums of four are looked for."""
-
 Sum = tuple[tuple[str, ...], str]
-
 """Columns, and the one that they add up to."""
 
 
@@ -261,7 +241,7 @@ def _says_something(smaller: FloatArray, larger: FloatArray) -> bool:
 
 def sum_candidates(sample: RowSample) -> list[Sum]:
     """Return the sums of two, three or four whole-numbered columns that hold in the sample and do not follow."""
-    found: list[Sum] = []
+    sums: list[Sum] = []
     whole = [n for n, c in sample.columns.items() if c.kind == "integer" and sample.levels(n) > 2]
     groups: dict[bytes, list[str]] = {}
     for name in whole[:MOST_SUMMED]:
@@ -269,8 +249,8 @@ def sum_candidates(sample: RowSample) -> list[Sum]:
     for names in groups.values():
         known = ~sample.missing[names[0]]
         if len(names) > 2 and known.sum() >= LEAST_COMPLETE:
-            found += _new_sums(names, np.stack([sample.numbers[name][known] for name in names]).astype(np.int64))
-    return found
+            sums += _new_sums(names, np.stack([sample.numbers[name][known] for name in names]).astype(np.int64))
+    return sums
 
 
 def _new_sums(names: Sequence[str], values: np.ndarray) -> Iterator[Sum]:

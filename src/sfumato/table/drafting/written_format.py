@@ -23,7 +23,6 @@ from sfumato.table.sources import Source
 from sfumato.table.sources.normalise_text import BLANK, PREFIX_PATTERN, SUFFIX_PATTERN
 
 AROUND = {"prefix": rf"^[-+]?{BLANK}({PREFIX_PATTERN})[-+]?[\d.,]", "suffix": f"({SUFFIX_PATTERN})$"}
-
 """Where the texts before and behind a number stand."""
 
 
@@ -33,10 +32,10 @@ def with_number_marks(opened: Source, columns: Sequence[Column]) -> tuple[Column
         return tuple(columns)
     table = opened.raw.table
     asked = [column for column in columns if column.role != "identifier" and table[column.name].type().is_string()]
-    seen = {column.name: _Written(column, table[column.name], opened.dialect) for column in asked}
-    measures = [((name, asked), measure) for name, one in seen.items() for asked, measure in one.questions()]
+    probes = {column.name: _Written(column, table[column.name], opened.dialect) for column in asked}
+    measures = [((name, asked), measure) for name, one in probes.items() for asked, measure in one.questions()]
     answers = run_aggregates(opened.raw, table, measures)
-    return tuple(seen[c.name].settled(answers[c.name]) if c.name in answers else c for c in columns)
+    return tuple(probes[c.name].settled(answers[c.name]) if c.name in answers else c for c in columns)
 
 
 @dataclass(frozen=True)
@@ -75,42 +74,26 @@ class _Written:
 
 
 MOST_DIGITS = 9
-
 """Decimals that a column is written with at most. Longer ones are what a division left: no form, and left out."""
-
 STRAY = 0.01
-
 """Share of the values that may have more digits than the column is said to have: 10 of 5,000 amounts with cents."""
-
 NOISE = 1e-12
-
 """Share of a number that floating point may add to it: 0.1 + 0.2 has one decimal."""
-
 MAX_CHANCE = 1e-4
-
 """Chance below which it is no accident that all values are multiples of a step."""
-
 STEPS = (5, 10, 50, 100, 500, 1000, 5000, 10_000, 100_000, 1_000_000)
-
 PART_STEPS = (5, 25, 50)
-
 """Steps in units of the last decimal: 0.05, 0.25 and 0.5 of values with two."""
-
 DAYS = {"week": 1 / 7, "month": 12 / 365, "quarter": 4 / 365, "year": 1 / 365}
-
 """Shares of all days that are the first of these."""
-
 ISO = "%Y-%m-%d"
-
 DATE_FORMS = {
     "____-__-__": ISO,
     "____/__/__": "%Y/%m/%d",
     "____-__-__ 00:00:00": "%Y-%m-%d 00:00:00",
     "____-__-__T00:00:00": "%Y-%m-%dT00:00:00",
 }
-
 """Texts that an engine reads as a date, and how they are written."""
-
 LARGEST = 1e15
 
 
@@ -122,7 +105,7 @@ def with_written_formats(opened: Source, columns: Sequence[Column]) -> tuple[Col
         measures = [((name, asked), measure) for name, form in forms.items() for asked, measure in questions(form)]
         for name, answers in run_aggregates(opened.engine, table, measures).items():
             plain = {asked: a if isinstance(a, list) else int(a or 0) for asked, a in answers.items()}
-            forms[name].told.update(plain)
+            forms[name].answers.update(plain)
     return with_number_marks(opened, [form.settled() for form in forms.values()])
 
 
@@ -132,7 +115,7 @@ class _FormatProbe:
 
     column: Column
     raw: Any
-    told: dict[str, Any] = field(default_factory=dict[str, Any])
+    answers: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def is_text(self) -> bool:
@@ -174,10 +157,10 @@ class _FormatProbe:
 
     def counts(self) -> Iterator[tuple[str, Any]]:
         """Ask about the columns that may have decimals or steps."""
-        if self.has_digits and self.told.get("most") != 0:
+        if self.has_digits and self.answers.get("most") != 0:
             yield "present", self.value.notnull().sum()
             yield from ((f"within {d}", self._is_within(d).sum()) for d in range(MOST_DIGITS + 1))
-        first = [name for name in self.told if name.startswith("off ") and self.told[name] == 0]
+        first = [name for name in self.answers if name.startswith("off ") and self.answers[name] == 0]
         if first:
             yield "distinct", distinct_values(self.value)
         if first and self.column.kind == "integer":
@@ -204,7 +187,7 @@ class _FormatProbe:
     @property
     def within(self) -> list[int]:
         """How many values have at most 0, 1, 2 and so on decimals."""
-        return [self.told[f"within {d}"] for d in range(MOST_DIGITS + 1)]
+        return [self.answers[f"within {d}"] for d in range(MOST_DIGITS + 1)]
 
     @property
     def decimals(self) -> int | None:
@@ -213,26 +196,26 @@ class _FormatProbe:
         Where no value may be missing, numbers of which few have decimals keep them: whole numbers alone would be read
         as another type than the original.
         """
-        if not self.told.get("present"):
+        if not self.answers.get("present"):
             return None
-        present, number = self.told["present"], self.column.kind == "number"
-        found = next((d for d, count in enumerate(self.within) if count >= (1 - STRAY) * present), None)
-        if found == 0 and number and not self.column.missing and self.within[0] < present:
-            found = next((d for d, count in enumerate(self.within) if count == present), None)
-        return found if found or number else None
+        present, number = self.answers["present"], self.column.kind == "number"
+        digits = next((d for d, count in enumerate(self.within) if count >= (1 - STRAY) * present), None)
+        if digits == 0 and number and not self.column.missing and self.within[0] < present:
+            digits = next((d for d, count in enumerate(self.within) if count == present), None)
+        return digits if digits or number else None
 
     def settled(self) -> Column:
         """Return the column with its facts."""
-        facts = {"decimals": self.decimals, "step": self._step()} | _words(self.told.get("words") or ())
-        if facts["decimals"] and (least := self.told.get("least", 0)):
+        facts = {"decimals": self.decimals, "step": self._step()} | _words(self.answers.get("words") or ())
+        if facts["decimals"] and (least := self.answers.get("least", 0)):
             facts["trailing_zeros"] = True if least >= facts["decimals"] else least
-        form = next((form for like, form in DATE_FORMS.items() if self.told.get(like) == 0), None)
+        form = next((form for like, form in DATE_FORMS.items() if self.answers.get(like) == 0), None)
         facts["date_format"] = None if form == ISO else form
         return dataclasses.replace(self.column, **{key: fact for key, fact in facts.items() if fact is not None})
 
     def _step(self) -> Any:
-        distinct = self.told.get("distinct", 0)
-        kept = [name.removeprefix("off ") for name, n in self.told.items() if name.startswith("off ") and not n]
+        distinct = self.answers.get("distinct", 0)
+        kept = [name.removeprefix("off ") for name, n in self.answers.items() if name.startswith("off ") and not n]
         if self.column.kind == "date":
             return _likely_days(kept, distinct)
         step = _likely_step([int(step) for step in kept], distinct)
@@ -252,11 +235,11 @@ def _likely_step(kept: Sequence[int], distinct: int) -> int | None:
     >>> _likely_step([5, 10, 50], 20), _likely_step([5, 10], 7), _likely_step([5], 3)
     (50, 5, None)
     """
-    found = 1
+    best = 1
     for step in kept:
-        if step % found == 0 and (found / step) ** distinct < MAX_CHANCE:
-            found = step
-    return found if found > 1 else None
+        if step % best == 0 and (best / step) ** distinct < MAX_CHANCE:
+            best = step
+    return best if best > 1 else None
 
 
 def _is_first_day(day: Any, step: str) -> Any:
@@ -269,11 +252,11 @@ def _is_first_day(day: Any, step: str) -> Any:
 
 def _likely_days(kept: Sequence[str], distinct: int) -> str | None:
     """Return the longest step of dates that so many different days do not keep by chance."""
-    found, share = None, 1.0
+    best, share = None, 1.0
     for step in kept:
         if (DAYS[step] / share) ** distinct < MAX_CHANCE:
-            found, share = step, DAYS[step]
-    return found
+            best, share = step, DAYS[step]
+    return best
 
 
 def _words(texts: Sequence[str | None]) -> dict[str, str]:

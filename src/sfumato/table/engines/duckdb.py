@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -13,14 +13,72 @@ import pyarrow.parquet as pq
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.encode import can_encode, is_text_type
-from sfumato.table.engines.engine import BATCH_ROWS, DuckDBEngine, engine_errors
+from sfumato.table.engines.engine import BATCH_ROWS, BatchReader, Engine, engine_errors, streamed_scan
 from sfumato.table.scan_plan import DataRequest, ScanPlan, local_scan
 
 FEW_GROUPS = 4
 """With fewer row groups than this, one reader with threads of its own keeps the workers busier."""
+RELATION = "relation"
 
 
-BatchReader = Callable[[], Iterator[pa.RecordBatch]]
+@dataclass(frozen=True)
+class DuckDBEngine(Engine):
+    """A DuckDB relation: files and frames opened here, or the user's own, queried inside its own connection."""
+
+    relation: Any
+
+    @property
+    def table(self) -> Any:
+        """An unbound Ibis table with the relation's columns; SQL is compiled from it and run by DuckDB."""
+        return self._unbound
+
+    @cached_property
+    def _unbound(self) -> Any:
+        import ibis
+
+        with engine_errors("the table"):
+            columns = self.relation.limit(0).to_arrow_table().schema
+            return ibis.table({field.name: _engine_type(field.type) for field in columns}, name=RELATION)
+
+    @property
+    def streams(self) -> bool:
+        """DuckDB runs in this process."""
+        return True
+
+    @property
+    def title(self) -> str:
+        """DuckDB, which reads files and frames where they lie."""
+        return "DuckDB"
+
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+        """Everything happens in this process."""
+        return streamed_scan(self, ask, schema)
+
+    def _run(self, expression: Any) -> Any:
+        import ibis
+
+        return self.relation.query(RELATION, str(ibis.to_sql(expression, dialect="duckdb")))
+
+    def aggregate(self, expression: Any) -> Any:
+        """Return a small result as an Arrow table."""
+        with engine_errors("the table"):
+            return self._run(expression).to_arrow_table()
+
+    def batches(self, expression: Any) -> Iterator[Any]:
+        """Stream a result as Arrow record batches."""
+        with engine_errors("the table"):
+            yield from self._run(expression).to_arrow_reader(BATCH_ROWS)
+
+
+def _engine_type(kind: Any) -> Any:
+    """Return an Arrow type as Ibis names it; one that it does not know is unknown, and no schema can describe it."""
+    import ibis
+    import ibis.expr.datatypes as dt
+
+    try:
+        return ibis.dtype(kind)
+    except (TypeError, NotImplementedError, ValueError, KeyError):
+        return dt.unknown
 
 
 @dataclass(frozen=True)
@@ -29,7 +87,12 @@ class ParquetEngine(DuckDBEngine):
 
     paths: tuple[str, ...] = ()
 
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+    @property
+    def has_typed_files(self) -> bool:
+        """Parquet columns go to the encoders as they are."""
+        return True
+
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
         """As for any file; the check first runs the encoders, and asks DuckDB for what they cannot see."""
         return local_scan(ask, extra=int(ask.kind == "check" and schema.person is None))
 

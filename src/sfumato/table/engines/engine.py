@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.table.error_causes import cause_of
-from sfumato.table.scan_plan import DataRequest, ScanPlan, backend_title, group_by_scan, local_scan
+from sfumato.table.scan_plan import DataRequest, ScanPlan, local_scan
 
 if TYPE_CHECKING:
-    from sfumato.schema import Schema
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sfumato.schema.column import Column
     from sfumato.table.engines.spark_worker import CountJob, WorkerCounts
+    from sfumato.table.marginal_cover import ColumnSet
 
 BATCH_ROWS = 1 << 17
-
-RELATION = "relation"
-
 OWN = ("builtins", "sfumato")
-
 """Where exceptions come from that are about this program, not about the user's table."""
-
 FOREIGN = (OSError, UnicodeError, RecursionError, MemoryError, OverflowError)
-
 """Exceptions of Python that are about the table all the same."""
+BatchReader = Callable[[], "Iterator[pa.RecordBatch]"]
+"""Reads some of the rows, in the thread that counts them."""
+OneQueryCounts = tuple["dict[ColumnSet, NDArray[np.int64]]", "dict[str, int]"]
+"""Counts of many column sets, and how many values of each column lie outside its domain."""
 
 
 class WorkersUnavailableError(Exception):
@@ -43,12 +45,16 @@ class CountingWorkers(Protocol):
     """Processes beside the rows that can count for us."""
 
     def count(self, expression: Any, job: CountJob) -> WorkerCounts:
-        """Return the summed counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
+        """Return the summed counts of a job over an expression's rows, or raise :class:`WorkersUnavailableError`."""
         ...
 
 
 class Engine(Protocol):
-    """Something that holds raw columns and answers aggregates; local ones also stream rows in batches."""
+    """Raw columns, and how they are counted. An engine states the first six members; the others have defaults.
+
+    Rows of a local engine stream to this process. Of a remote one only counts come back: its workers run our loops, or
+    it groups the rows itself.
+    """
 
     @property
     def table(self) -> Any:
@@ -61,17 +67,12 @@ class Engine(Protocol):
         ...
 
     @property
-    def workers(self) -> CountingWorkers | None:
-        """Who can run our loops beside the rows; None where the engine itself must group them."""
-        ...
-
-    @property
     def title(self) -> str:
         """How people call this engine."""
         ...
 
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
-        """Return where this engine answers a question of a method, in how many passes, and what leaves it."""
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+        """Return where this engine answers a request of a method, in how many passes, and what leaves it."""
         ...
 
     def aggregate(self, expression: Any) -> Any:
@@ -81,6 +82,28 @@ class Engine(Protocol):
     def batches(self, expression: Any) -> Iterator[Any]:
         """Stream a result as Arrow record batches."""
         ...
+
+    @property
+    def has_typed_files(self) -> bool:
+        """Whether the encoders read this engine's files faster than SQL checks them."""
+        return False
+
+    def row_groups(self, columns: Sequence[Column]) -> Iterator[BatchReader] | None:
+        """Return readers of all rows that need no SQL; None where the engine must convert the columns first."""
+        return None
+
+    @property
+    def workers(self) -> CountingWorkers | None:
+        """Who can run our loops beside the rows; None where the rows come to us or the engine groups them."""
+        return None
+
+    def count_files(self, job: CountJob) -> WorkerCounts | None:
+        """Return the counts of all rows, read by workers from the files themselves; None where they cannot."""
+        return None
+
+    def count_in_one_query(self, schema: Schema, sets: Sequence[ColumnSet]) -> OneQueryCounts | None:
+        """Return the counts of many column sets from one query; None where the engine's SQL has no such query."""
+        return None
 
 
 def has_only_text_columns(engine: Engine, schema: Schema) -> bool:
@@ -94,107 +117,9 @@ def has_only_text_columns(engine: Engine, schema: Schema) -> bool:
     return all(name in kinds and kinds[name].is_string() for name in schema.names)
 
 
-def _here(engine: Engine, ask: DataRequest, schema: Schema) -> ScanPlan:
+def streamed_scan(engine: Engine, ask: DataRequest, schema: Schema) -> ScanPlan:
+    """Return the plan of an engine in this process, whose encoders may check a table of texts before SQL does."""
     return local_scan(ask, extra=int(ask.kind == "check" and has_only_text_columns(engine, schema)))
-
-
-@dataclass(frozen=True)
-class IbisEngine:
-    """A table of any Ibis backend: Spark, PostgreSQL, the warehouses, or the user's own DuckDB."""
-
-    table: Any
-
-    @property
-    def streams(self) -> bool:
-        """DuckDB runs in this process, so streaming beats SQL grouping; others keep their rows."""
-        return self.table.get_backend().name == "duckdb"
-
-    @property
-    def workers(self) -> CountingWorkers | None:
-        """None: the engine groups its rows itself."""
-        return None
-
-    @property
-    def title(self) -> str:
-        """The name of the backend."""
-        return backend_title(str(self.table.get_backend().name))
-
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
-        """DuckDB answers as it does for files; others group their rows themselves."""
-        return (
-            _here(self, ask, schema) if self.streams else group_by_scan(ask, schema, str(self.table.get_backend().name))
-        )
-
-    def aggregate(self, expression: Any) -> Any:
-        """Return a small result as an Arrow table."""
-        with engine_errors("the table"):
-            return expression.to_pyarrow()
-
-    def batches(self, expression: Any) -> Iterator[Any]:
-        """Stream a result as Arrow record batches."""
-        with engine_errors("the table"):
-            yield from expression.to_pyarrow_batches(chunk_size=BATCH_ROWS)
-
-
-@dataclass(frozen=True)
-class DuckDBEngine:
-    """A DuckDB relation: files and frames opened here, or the user's own, queried inside its own connection."""
-
-    relation: Any
-
-    @cached_property
-    def table(self) -> Any:
-        """An unbound Ibis table with the relation's columns; SQL is compiled from it and run by DuckDB."""
-        import ibis
-
-        with engine_errors("the table"):
-            columns = self.relation.limit(0).to_arrow_table().schema
-            return ibis.table({field.name: _engine_type(field.type) for field in columns}, name=RELATION)
-
-    @property
-    def streams(self) -> bool:
-        """DuckDB runs in this process."""
-        return True
-
-    @property
-    def workers(self) -> CountingWorkers | None:
-        """None: the rows come to us."""
-        return None
-
-    @property
-    def title(self) -> str:
-        """DuckDB, which reads files and frames where they lie."""
-        return "DuckDB"
-
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
-        """Everything happens in this process."""
-        return _here(self, ask, schema)
-
-    def _run(self, expression: Any) -> Any:
-        import ibis
-
-        return self.relation.query(RELATION, str(ibis.to_sql(expression, dialect="duckdb")))
-
-    def aggregate(self, expression: Any) -> Any:
-        """Return a small result as an Arrow table."""
-        with engine_errors("the table"):
-            return self._run(expression).to_arrow_table()
-
-    def batches(self, expression: Any) -> Iterator[Any]:
-        """Stream a result as Arrow record batches."""
-        with engine_errors("the table"):
-            yield from self._run(expression).to_arrow_reader(BATCH_ROWS)
-
-
-def _engine_type(kind: Any) -> Any:
-    """Return an Arrow type as Ibis names it; one that it does not know is unknown, and no schema can describe it."""
-    import ibis
-    import ibis.expr.datatypes as dt
-
-    try:
-        return ibis.dtype(kind)
-    except (TypeError, NotImplementedError, ValueError, KeyError):
-        return dt.unknown
 
 
 @contextmanager
@@ -213,11 +138,16 @@ def engine_errors(where: str) -> Generator[None]:
 
 
 @dataclass(frozen=True)
-class EngineView:
+class EngineView(Engine):
     """A table expression over the columns of another engine, which still runs every query."""
 
     base: Engine
-    table: Any
+    expression: Any
+
+    @property
+    def table(self) -> Any:
+        """The expression."""
+        return self.expression
 
     @property
     def streams(self) -> bool:
@@ -225,18 +155,13 @@ class EngineView:
         return self.base.streams
 
     @property
-    def workers(self) -> CountingWorkers | None:
-        """The workers of the engine below."""
-        return self.base.workers
-
-    @property
     def title(self) -> str:
         """The name of the engine below."""
         return self.base.title
 
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
         """Answer as the engine below does."""
-        return self.base.answer(ask, schema)
+        return self.base.scan_plan(ask, schema)
 
     def aggregate(self, expression: Any) -> Any:
         """Return a small result as an Arrow table."""
@@ -248,26 +173,22 @@ class EngineView:
 
 
 AGGREGATES_PER_QUERY = 600
-
 """Measures that one query takes: engines plan larger ones slowly."""
-
 Answers = dict[str, Any]
-
 NamedAggregate = tuple[tuple[str, str], Any]
-
 """The column, the name of the question, and the expression that answers it."""
 
 
 def run_aggregates(engine: Engine, table: Any, measures: Sequence[NamedAggregate]) -> dict[str, Answers]:
     """Return the answers by column and question, from columns of the engine's table or from what was made of them."""
-    found: dict[str, Answers] = {}
+    answers: dict[str, Answers] = {}
     for start in range(0, len(measures), AGGREGATES_PER_QUERY):
         part = measures[start : start + AGGREGATES_PER_QUERY]
         query = table.aggregate(**{f"m{i}": measure for i, (_, measure) in enumerate(part)})
         row = engine.aggregate(query).to_pylist()[0]
         for i, ((name, question), _) in enumerate(part):
-            found.setdefault(name, {})[question] = _plain(row[f"m{i}"])
-    return found
+            answers.setdefault(name, {})[question] = _plain(row[f"m{i}"])
+    return answers
 
 
 def _plain(answer: Any) -> Any:

@@ -8,7 +8,8 @@ the codes, which is all that depends on the table; what is put around it here na
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,31 +18,76 @@ from numpy.typing import NDArray
 from sfumato.schema import Schema
 from sfumato.table.column_expressions import code_expression, has_many_levels
 from sfumato.table.count_buffer import BufferLayout
-from sfumato.table.engines.engine import IbisEngine
+from sfumato.table.engines.engine import BATCH_ROWS, Engine, OneQueryCounts, engine_errors, streamed_scan
 from sfumato.table.marginal_cover import ColumnSet
 from sfumato.table.persons import kept_rows
-from sfumato.table.scan_plan import GROUPING_SETS_BACKENDS, MOST_SETS
+from sfumato.table.scan_plan import (
+    GROUPING_SETS_BACKENDS,
+    MOST_SETS,
+    DataRequest,
+    ScanPlan,
+    backend_title,
+    group_by_scan,
+)
 
 OPTIMIZER_FENCES = {"postgres": " OFFSET 0"}
 """What keeps an engine from computing the codes anew for every table that they are part of."""
 CELL, TIMES = "cell", "times"
 
 
-def supports_grouping_sets(engine: Any, schema: Schema, sets: Sequence[ColumnSet]) -> bool:
-    """Whether an engine can count these tables in one pass: values of very many levels are coded here, not there."""
-    return (
-        isinstance(engine, IbisEngine)
-        and len(sets) > 1
-        and engine.table.get_backend().name in GROUPING_SETS_BACKENDS
-        and not any(has_many_levels(schema[name]) for members in sets for name in members)
-    )
+@dataclass(frozen=True)
+class IbisEngine(Engine):
+    """A table of any Ibis backend: Spark, PostgreSQL, the warehouses, or the user's own DuckDB."""
+
+    expression: Any
+
+    @property
+    def table(self) -> Any:
+        """The table expression, which its backend runs."""
+        return self.expression
+
+    @property
+    def backend(self) -> str:
+        """The name of the backend, as Ibis has it."""
+        return str(self.expression.get_backend().name)
+
+    @property
+    def streams(self) -> bool:
+        """DuckDB runs in this process, so streaming beats SQL grouping; others keep their rows."""
+        return self.backend == "duckdb"
+
+    @property
+    def title(self) -> str:
+        """The name of the backend."""
+        return backend_title(self.backend)
+
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+        """DuckDB answers as it does for files; others group their rows themselves."""
+        return streamed_scan(self, ask, schema) if self.streams else group_by_scan(ask, schema, self.backend)
+
+    def aggregate(self, expression: Any) -> Any:
+        """Return a small result as an Arrow table."""
+        with engine_errors("the table"):
+            return expression.to_pyarrow()
+
+    def batches(self, expression: Any) -> Iterator[Any]:
+        """Stream a result as Arrow record batches."""
+        with engine_errors("the table"):
+            yield from expression.to_pyarrow_batches(chunk_size=BATCH_ROWS)
+
+    def count_in_one_query(self, schema: Schema, sets: Sequence[ColumnSet]) -> OneQueryCounts | None:
+        """Count by GROUPING SETS where the backend has them; values of very many levels are coded here, not there."""
+        many_levels = any(has_many_levels(schema[name]) for members in sets for name in members)
+        if len(sets) < 2 or self.backend not in GROUPING_SETS_BACKENDS or many_levels:
+            return None
+        return separate_outside_domain(count_grouping_sets(self, schema, sets))
 
 
 def count_grouping_sets(
     engine: IbisEngine, schema: Schema, sets: Sequence[ColumnSet]
 ) -> dict[ColumnSet, NDArray[np.int64]]:
     """Return the counts of every table, each with a first place on every axis for values outside the domain."""
-    found: dict[ColumnSet, NDArray[np.int64]] = {}
+    tables: dict[ColumnSet, NDArray[np.int64]] = {}
     for first in range(0, len(sets), MOST_SETS):
         part = sets[first : first + MOST_SETS]
         answer = engine.aggregate(
@@ -51,8 +97,8 @@ def count_grouping_sets(
         layout = layout_of(schema, part)
         counts = np.zeros(layout.cells, np.int64)
         np.add.at(counts, cells, times)
-        found |= layout.tables(counts, part)
-    return found
+        tables |= layout.tables(counts, part)
+    return tables
 
 
 def _answers() -> Any:
@@ -104,9 +150,7 @@ def _cell(layout: BufferLayout, place: int, quote: Any) -> str:
     )
 
 
-def separate_outside_domain(
-    tables: dict[ColumnSet, NDArray[np.int64]],
-) -> tuple[dict[ColumnSet, NDArray[np.int64]], dict[str, int]]:
+def separate_outside_domain(tables: dict[ColumnSet, NDArray[np.int64]]) -> OneQueryCounts:
     """Return tables of the public domains alone, and how many values of each column lie outside."""
     outside: dict[str, int] = {}
     for names, table in tables.items():

@@ -34,7 +34,8 @@ from sfumato.errors import TableError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.encode import can_encode
-from sfumato.table.engines.engine import BATCH_ROWS, IbisEngine, WorkersUnavailableError, engine_errors
+from sfumato.table.engines.engine import BATCH_ROWS, WorkersUnavailableError, engine_errors
+from sfumato.table.engines.ibis import IbisEngine
 from sfumato.table.engines.spark_worker import (
     COUNTED,
     FACTS,
@@ -51,11 +52,8 @@ from sfumato.table.scan_plan import DataRequest, ScanPlan, group_by_scan
 from sfumato.version import __version__
 
 SPLIT_BYTES = 32 << 20
-
 """Bytes of a file that one task reads, in whole row groups."""
-
 SCAN = ("LogicalRelation", "HadoopFsRelation", "ParquetFileFormat")
-
 KINDS = {
     "string": pa.string(),
     "bigint": pa.int64(),
@@ -67,11 +65,8 @@ KINDS = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
 }
-
 """Types that a file must have for what Spark says of a column; others are converted by Spark."""
-
 GREGORIAN_FROM = date(1900, 1, 1)
-
 """Old writers counted days before 1582 by another calendar, which Spark corrects and a plain reader does not."""
 
 
@@ -134,32 +129,20 @@ def _is_bare_scan(plan: Any) -> bool:
 
 
 LACKING = "a worker"
-
 """How a reason begins that speaks of the worker, and not of the rows."""
-
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
-
 PYTHON_SETTINGS = ("spark.pyspark.python", "spark.pyspark.driver.python")
-
 PYTHON_VARIABLES = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
-
 SPARKS_OWN = ("pyspark", "py4j", "grpc")
-
 """Where exceptions come from that are about a session and its workers."""
-
 FEW_CELLS = 16_384
-
 """Cells up to which every task's counts come to the driver: a quarter of a megabyte each. More are summed by Spark."""
-
 NEXT = (
     f"install sfumato {__version__} for the Python of the workers and name that Python in PYSPARK_PYTHON or in "
     "spark.pyspark.python before the session starts (docs/on-a-cluster.md)"
 )
-
 IN_WORKERS = "in Spark's workers, by compiled loops; by GROUP BY, one for each table, where they lack this package"
-
 _fit: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-
 """What stands against counting in the workers of a session; an empty text where nothing does."""
 
 
@@ -177,13 +160,18 @@ class SparkEngine(IbisEngine):
         """This engine's workers can be asked to count; :meth:`count` says when they cannot."""
         return self
 
-    def answer(self, ask: DataRequest, schema: Schema) -> ScanPlan:
+    @property
+    def has_typed_files(self) -> bool:
+        """Workers read Parquet files in the types that Spark has of them, where the table is such files."""
+        return True
+
+    def scan_plan(self, ask: DataRequest, schema: Schema) -> ScanPlan:
         """Workers count in one pass what is asked at once, where they have this package; nothing is tried here."""
         if ask.kind == "tables":
             return ScanPlan(IN_WORKERS, ask.times, ask.at_most, "counts")
         if ask.kind == "check" and schema.person is None:
             return ScanPlan("in Spark's workers and by Spark's SQL", ask.times + 1, True, "counts")
-        return group_by_scan(ask, schema, str(self.table.get_backend().name))
+        return group_by_scan(ask, schema, self.backend)
 
     @cached_property
     def files(self) -> SparkParquetFiles | None:
@@ -192,7 +180,7 @@ class SparkEngine(IbisEngine):
             return parquet_files_of(self.table.get_backend().raw_sql(self.table.get_backend().compile(self.table)))
 
     def count(self, expression: Any, job: CountJob) -> WorkerCounts:
-        """Return the counts of a job over the rows of an expression, or raise :class:`UnfitWorkersError`."""
+        """Return the counts of a job over the rows of an expression, or raise :class:`WorkersUnavailableError`."""
         require_workers(self.session)
         with _unfit_workers(), engine_errors("the table"), _large_batches(self.session):
             backend = self.table.get_backend()
@@ -224,7 +212,7 @@ class SparkEngine(IbisEngine):
 def run_on_workers(session: Any, number: int, task: Task, answers: str) -> Any:
     """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
 
-    Each place is one task. Raises :class:`UnfitWorkersError` where the workers lack this package, and Spark's own
+    Each place is one task. Raises :class:`WorkersUnavailableError` where the workers lack this package, and Spark's own
     errors where a task fails for good.
     """
     require_workers(session)
@@ -243,7 +231,7 @@ def _summed(parts: Any, job: CountJob) -> WorkerCounts:
 
 
 def require_workers(session: Any) -> None:
-    """Raise :class:`UnfitWorkersError` where the workers of a session cannot run this package."""
+    """Raise :class:`WorkersUnavailableError` where the workers of a session cannot run this package."""
     if reason := worker_problem(session):
         raise WorkersUnavailableError(reason, NEXT)
 
@@ -257,12 +245,14 @@ def worker_problem(session: Any) -> str:
 
 def _tried(session: Any) -> str:
     try:
-        (found,) = _mapped(session.range(1, numPartitions=1), worker_versions, FACTS).collect()
+        (worker,) = _mapped(session.range(1, numPartitions=1), worker_versions, FACTS).collect()
     except Exception as error:
         if type(error).__module__.split(".")[0] not in SPARKS_OWN:
             raise
         return _reason(error)
-    return "" if found["version"] == __version__ else f"its workers have sfumato {found['version']}, not {__version__}"
+    return (
+        "" if worker["version"] == __version__ else f"its workers have sfumato {worker['version']}, not {__version__}"
+    )
 
 
 def _mapped(rows: Any, task: Task, answers: str) -> Any:

@@ -67,13 +67,13 @@ class FileSplit(NamedTuple):
             yield from read_row_groups(self.path, metadata, [group], kinds.names, text)
 
 
-def same_kinds(found: pa.Schema, wanted: pa.Schema) -> bool:
+def same_kinds(columns: pa.Schema, wanted: pa.Schema) -> bool:
     """Whether a file has columns of these names, each once and of the wanted type; a text is one however it is kept."""
     from sfumato.table.encode import is_text_type
 
     def fits(field: pa.Field) -> bool:
-        places = found.get_all_field_indices(field.name)
-        kinds = [found.field(place).type for place in places]
+        places = columns.get_all_field_indices(field.name)
+        kinds = [columns.field(place).type for place in places]
         return len(kinds) == 1 and (kinds[0] == field.type or (is_text_type(kinds[0]) and is_text_type(field.type)))
 
     return all(fits(field) for field in wanted)
@@ -123,13 +123,13 @@ class CountJob:
 
     def sum(self, cells: NDArray[np.int64], times: NDArray[np.int64]) -> WorkerCounts:
         """Add up what the tasks handed back."""
-        found, inside = (
+        sums, inside = (
             WorkerCounts(np.zeros(self.layout().cells, np.int64), np.zeros(len(self.columns), np.int64)),
             cells >= 0,
         )
-        np.add.at(found.counts, cells[inside], times[inside])
-        np.add.at(found.outside, -1 - cells[~inside], times[~inside])
-        return found
+        np.add.at(sums.counts, cells[inside], times[inside])
+        np.add.at(sums.outside, -1 - cells[~inside], times[~inside])
+        return sums
 
 
 def nonempty_cells(tally: CountBuffer) -> pa.RecordBatch:

@@ -9,11 +9,11 @@ from typing import Any
 
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.source import FORMATS, FrameKind, Source, require_unique_columns
 
 __all__ = ["FORMATS", "FrameKind", "Source", "guess_delimiter", "open_source", "require_unique_columns"]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from sfumato.errors import TableError
 from sfumato.progress import report_progress
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engines.duckdb import ParquetEngine
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine, ParquetEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.frames import uuids_as_text
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.sources.scratch_space import connect, write_scratch_parquet
@@ -27,11 +27,12 @@ BETWEEN = 0.2
 KINDS = ("integer", "real", "text", "blob")
 
 
-def open_duckdb_file(path: str, dialect: Dialect) -> Source:
+def open_duckdb_file(paths: Sequence[str], dialect: Dialect, kind: str) -> Source:
     """Return a source over a table of a DuckDB file, or over a view that was named.
 
     The file is opened for reading alone; no query of it reaches another file, the network or an extension.
     """
+    (path,) = paths
     connection = connect()
     with engine_errors(path):
         connection.execute(f"ATTACH {sql_string(path)} AS file (READ_ONLY)")
@@ -63,8 +64,9 @@ def _kept(relation: Any) -> ParquetEngine:
     return ParquetEngine(connect().read_parquet(parquet), (parquet,))
 
 
-def open_sqlite(path: str, dialect: Dialect) -> Source:
+def open_sqlite(paths: Sequence[str], dialect: Dialect, kind: str) -> Source:
     """Return a source over a table of an SQLite file, or over a view that was named."""
+    (path,) = paths
     address = f"file:{quote(str(Path(path).resolve()))}?mode=ro"
     try:
         connection = sqlite3.connect(address, uri=True, check_same_thread=False)
@@ -153,14 +155,14 @@ def _kinds(connection: sqlite3.Connection, where: str, names: Sequence[str]) -> 
 
 
 def _kind(counts: dict[str, int | None], other: int | None, declared: str) -> str:
-    found = [kind for kind in KINDS if counts[kind]]
-    if found == ["integer"]:
+    kinds = [kind for kind in KINDS if counts[kind]]
+    if kinds == ["integer"]:
         return "boolean" if declared.startswith("BOOL") and not other else "integer"
-    if found in (["real"], ["integer", "real"]):
+    if kinds in (["real"], ["integer", "real"]):
         return "real"
-    if not found:
+    if not kinds:
         return "integer" if "INT" in declared else "real" if declared in ("REAL", "FLOAT", "DOUBLE") else "text"
-    return "blob" if found == ["blob"] else "text"
+    return "blob" if kinds == ["blob"] else "text"
 
 
 def _read(name: str, kind: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.errors import UndeclaredColumnsError
-from sfumato.table.engines.engine import DuckDBEngine
+from sfumato.table.engines.duckdb import DuckDBEngine
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.sources.scratch_space import connect
 from sfumato.table.sources.source import UNNAMED

@@ -18,41 +18,20 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from sfumato.errors import TableError
+from sfumato.schema.file_formats import FILE_FORMATS
 from sfumato.table.sources.scratch_space import disk_full_error, scratch_file
 
 HEAD = 1 << 16
-
 """Bytes that are looked at."""
-
-SAS = bytes.fromhex("000000000000000000000000c2ea8160b31411cfbd92080009c7318c181f1011")
-
 OLD_OFFICE = bytes.fromhex("d0cf11e0a1b11ae1")
-
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-
 """How files begin that hold another one, pressed together."""
-
 BZIP_BLOCK = bytes.fromhex("314159265359")
-
-READABLE = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"$FL2": "sav",
-    b"$FL3": "sav",
-    b"<stata_dta>": "dta",
-    SAS: "sas",
-    b"HEADER RECORD*******LIB": "xpt",
-    b"SQLite format 3\x00": "sqlite",
-}
-
+READABLE = {magic: name for name, each in FILE_FORMATS.items() for magic in each.magic}
 """How files begin that can be read."""
-
 AS_CSV = "save the table as CSV or Parquet there, and give that file"
-
 IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that can be read"
-
 IN_PYTHON = "load it in Python and give the frame: sfumato.read(frame, schema); or save it as Parquet"
-
 UNSUPPORTED_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (b"X\n\x00\x00", "an R data file (RDS)", IN_R),
     (b"RDX2\n", "an R workspace (RData)", IN_R),
@@ -82,9 +61,7 @@ UNSUPPORTED_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "a text document (RTF)", AS_CSV),
     (b"PGDMP", "a dump of a PostgreSQL database", "restore it, and give the table: \\copy t to 't.csv' csv header"),
 )
-
 """How files begin that cannot be read, what they are, and what to do."""
-
 OFFICE = {
     "word/": "a Word document",
     "ppt/": "a PowerPoint presentation",
@@ -98,9 +75,9 @@ def detect_format(path: str, head: bytes, file: BinaryIO | None = None) -> str:
 
     ``file`` is the whole of it, for archives, whose list of contents stands at the end.
     """
-    found = detect_compression(head) or _by_first_bytes(READABLE, head) or _other(path, head, file)
-    if found:
-        return found
+    known = detect_compression(head) or _by_first_bytes(READABLE, head) or _other(path, head, file)
+    if known:
+        return known
     for magic, what, step in UNSUPPORTED_FORMATS:
         if head.startswith(magic) and not (magic.isalpha() and _is_texty(head)):
             raise unsupported_format_error(path, what, step)
@@ -115,8 +92,8 @@ def unsupported_format_error(path: str, what: str, step: str) -> TableError:
 
 def detect_compression(head: bytes) -> str | None:
     """Return how a file is pressed together, if it is."""
-    found = _by_first_bytes(PACKED, head)
-    return None if found == "bzip2" and head[4:10] != BZIP_BLOCK else found
+    compression = _by_first_bytes(PACKED, head)
+    return None if compression == "bzip2" and head[4:10] != BZIP_BLOCK else compression
 
 
 def _by_first_bytes(known: dict[bytes, str], head: bytes) -> str | None:
@@ -209,9 +186,7 @@ def _json_kind(path: str, head: bytes) -> str | None:
 
 
 STREAMED_COMPRESSIONS = ("gzip", "zstd")
-
 """What an engine unpacks itself, while it reads."""
-
 BROKEN = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 
 
@@ -322,19 +297,25 @@ def _extracted(path: str, member: str | int | None) -> str:
 
 def _chosen(path: str, archive: zipfile.ZipFile, member: str | int | None) -> zipfile.ZipInfo:
     """Return the member that was named, or the only one."""
-    found = [info for info in archive.infolist() if not info.is_dir() and not _is_litter(info.filename)]
+    members = [info for info in archive.infolist() if not info.is_dir() and not _is_litter(info.filename)]
     if member is not None:
-        wanted = [info for info in found if str(member) in (info.filename, Path(info.filename).name)]
-        by_number = str(member).isdigit() and 1 <= int(member) <= len(found)
-        found_now = wanted or ([found[int(member) - 1]] if by_number else [])
+        wanted = [info for info in members if str(member) in (info.filename, Path(info.filename).name)]
+        by_number = str(member).isdigit() and 1 <= int(member) <= len(members)
+        chosen = wanted or ([members[int(member) - 1]] if by_number else [])
     else:
-        found_now = found if len(found) == 1 else []
-    if not found_now:
-        what = "holds no file" if not found else f"holds {len(found)} files" if member is None else f"has no {member!r}"
-        listed = [info.filename for info in found[:20]]
-        step = f"name one of them: --sheet '{listed[0]}'" if found else "give a table"
+        chosen = members if len(members) == 1 else []
+    if not chosen:
+        what = (
+            "holds no file"
+            if not members
+            else f"holds {len(members)} files"
+            if member is None
+            else f"has no {member!r}"
+        )
+        listed = [info.filename for info in members[:20]]
+        step = f"name one of them: --sheet '{listed[0]}'" if members else "give a table"
         raise TableError(f"the archive {path!r} {what}", listed, step)
-    return found_now[0]
+    return chosen[0]
 
 
 def _is_litter(name: str) -> bool:

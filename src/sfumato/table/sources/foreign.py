@@ -233,13 +233,13 @@ def read_statistical(request: Mapping[str, Any]) -> dict[str, Any]:
     import pyarrow.parquet as pq
     import pyreadstat
 
-    seen: dict[str, set[Any]] = {}
+    distinct: dict[str, set[Any]] = {}
     try:
         reader, options = getattr(pyreadstat, READERS[request["format"]]), _options(request)
         missing = {} if request["format"] in ("por", "xpt") else {"user_missing": True}
         declared: Any = reader(request["path"], metadataonly=True, **missing, **options)[1]
         _refuse_repeated(list(declared.column_names))
-        pieces = _pieces(pyreadstat, reader, request["path"], options, seen)
+        pieces = _pieces(pyreadstat, reader, request["path"], options, distinct)
         meta, first = next(pieces)
         with pq.ParquetWriter(request["out"], first.schema, compression="zstd") as out:
             out.write_table(first, row_group_size=1 << 17)
@@ -254,7 +254,7 @@ def read_statistical(request: Mapping[str, Any]) -> dict[str, Any]:
         "labels": {name: list(words.items()) for name, words in meta.variable_value_labels.items()},
         "ranges": getattr(declared, "missing_ranges", {}),
         "missing": getattr(declared, "missing_user_values", {}),
-        "seen": {name: list(values) for name, values in seen.items()},
+        "seen": {name: list(values) for name, values in distinct.items()},
     }
 
 
@@ -272,22 +272,22 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 
 
 def _pieces(
-    pyreadstat: Any, reader: Any, path: str, options: dict[str, Any], seen: dict[str, set[Any]]
+    pyreadstat: Any, reader: Any, path: str, options: dict[str, Any], distinct: dict[str, set[Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """Yield what the file says and some rows as Arrow, at least once; values of labelled columns are remembered."""
     some = False
     for frame, meta in pyreadstat.read_file_in_chunks(reader, path, chunksize=ROWS_AT_ONCE, **options):
         some = True
-        yield meta, _remembered(frame, meta, seen)
+        yield meta, _remembered(frame, meta, distinct)
     if not some:
         frame, meta = reader(path, **options)
-        yield meta, _remembered(frame, meta, seen)
+        yield meta, _remembered(frame, meta, distinct)
 
 
-def _remembered(frame: Any, meta: Any, seen: dict[str, set[Any]]) -> Any:
+def _remembered(frame: Any, meta: Any, distinct: dict[str, set[Any]]) -> Any:
     table = _typed(arrow_from_pandas(frame), meta.readstat_variable_types)
     for name in meta.variable_value_labels:
-        held = seen.setdefault(name, set())
+        held = distinct.setdefault(name, set())
         if name in table.column_names and len(held) <= MOST_LABELLED:
             held |= set(table.column(name).unique().to_pylist()) - {None}
     return table
@@ -327,8 +327,8 @@ def arrow_from_pandas(frame: Any, infer: bool = True) -> Any:
     for position, name in enumerate(frame.columns):
         series = frame.iloc[:, position]
         try:
-            found: Any = pa.Array.from_pandas(series)
-            columns[str(name)] = found if infer or not is_open_type(series.dtype) else _texts(series, found)
+            array: Any = pa.Array.from_pandas(series)
+            columns[str(name)] = array if infer or not is_open_type(series.dtype) else _texts(series, array)
         except (pa.ArrowException, OverflowError, TypeError, ValueError, ArithmeticError):
             as_text = str if infer else _written
             columns[str(name)] = pa.array([None if _is_null(v) else as_text(v) for v in series], pa.string())
@@ -344,13 +344,13 @@ def is_open_type(dtype: Any) -> bool:
     return dtype == "object" or dtype == "category" or str(dtype) == "bool"
 
 
-def _texts(series: Any, found: Any) -> Any:
+def _texts(series: Any, array: Any) -> Any:
     """Return every value as a text, whatever the others are."""
     import pyarrow as pa
 
-    kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
-        return found.cast(pa.string())
+        return array.cast(pa.string())
     return pa.array([None if _is_null(v) else _written(v) for v in series.astype(object)], pa.string())
 
 

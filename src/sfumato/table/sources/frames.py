@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from sfumato.errors import MissingExtra, TableError
-from sfumato.table.engines.engine import DuckDBEngine, Engine, IbisEngine, engine_errors
-from sfumato.table.engines.spark import SparkEngine
+from sfumato.table.engines import engine_over
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.engine import Engine, engine_errors
 from sfumato.table.sources.foreign import arrow_from_pandas, is_open_type
 from sfumato.table.sources.scratch_space import connect
 from sfumato.table.sources.source import FORMATS, Source, require_unique_columns
@@ -90,12 +91,8 @@ def uuids_as_text(relation: Any) -> Any:
 def _open_ibis(table: Any) -> Source:
     if not hasattr(table, "schema"):
         raise TableError(f"cannot read a {type(table).__name__}", next_step="give an Ibis table expression")
-    return Source(_ibis_engine(table), "ibis", "table")
-
-
-def _ibis_engine(table: Any) -> Engine:
     with engine_errors("the table"):
-        return SparkEngine(table) if table.get_backend().name == "pyspark" else IbisEngine(table)
+        return Source(engine_over(table), "ibis", "table")
 
 
 def _open_spark(frame: Any) -> Source:
@@ -106,4 +103,4 @@ def _open_spark(frame: Any) -> Source:
         raise MissingExtra("Spark tables need pyspark", next_step="pip install 'sfumato[spark]'") from error
     name = f"sfumato_source_{id(frame)}"
     frame.createOrReplaceTempView(name)
-    return Source(SparkEngine(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")
+    return Source(engine_over(ibis.pyspark.connect(frame.sparkSession).table(name)), "spark", "table")

@@ -50,7 +50,7 @@ def normalise_texts(relation: Any, dialect: Dialect, columns: Sequence[Column] |
     projections = {name: _text(name, need) for name, need in needs.items()}
     numbers = [name for name, kind in wanted.items() if kind.startswith(NUMBER_TYPES)]
     projections |= {name: _number(name, _numeric_marks(name, dialect, known)) for name in numbers}
-    changed = [f"{made} AS {sql_identifier(name)}" for name, made in projections.items() if made]
+    changed = [f"{projection} AS {sql_identifier(name)}" for name, projection in projections.items() if projection]
     return relation.project(f"* REPLACE ({', '.join(changed)})") if changed else relation
 
 
@@ -90,12 +90,12 @@ def number_pattern(decimal: str, thousands: str | None) -> str:
 
 
 def _says_something(dialect: Dialect, columns: Mapping[str, Column] | None) -> bool:
-    said = (dialect.decimal, dialect.thousands, dialect.date_format, dialect.missing or None)
+    options = (dialect.decimal, dialect.thousands, dialect.date_format, dialect.missing or None)
     own = any(
         column.date_format or column.prefix or column.suffix or column.missing_text
         for column in (columns or {}).values()
     )
-    return own or any(fact is not None for fact in said)
+    return own or any(fact is not None for fact in options)
 
 
 def _is_text(kind: str) -> bool:
@@ -136,13 +136,13 @@ def _needs_seen(relation: Any, texts: Sequence[str], dialect: Dialect) -> dict[s
     if not texts or (numbers is None and form is None):
         return {name: _Normalisation(dialect.missing) for name in texts}
     row = relation.aggregate(", ".join(_share(name, dialect) for name in texts)).fetchone()
-    found: dict[str, _Normalisation] = {}
+    needs: dict[str, _Normalisation] = {}
     for i, name in enumerate(texts):
         are_numbers, are_dates = row[2 * i], row[2 * i + 1]
-        found[name] = _Normalisation(
+        needs[name] = _Normalisation(
             dialect.missing, numbers if are_numbers else None, form if are_dates and not are_numbers else None
         )
-    return found
+    return needs
 
 
 def _share(name: str, dialect: Dialect) -> str:
@@ -167,26 +167,26 @@ def _list(texts: Iterable[str]) -> str:
 def _text(name: str, need: _Normalisation) -> str:
     """Return the plain form of a text column, or nothing where it stands plainly already."""
     raw = _raw(name)
-    made = raw
+    query = raw
     if need.numbers is not None:
-        made = _plain_number(_without(raw, *need.around), need.numbers, need.doubts)
+        query = _plain_number(_without(raw, *need.around), need.numbers, need.doubts)
     if need.date_format:
         parsed = f"try_strptime(trim({raw}), {sql_string(need.date_format)})"
-        made = f"coalesce(strftime({parsed}, '%Y-%m-%d'), {made})"
+        query = f"coalesce(strftime({parsed}, '%Y-%m-%d'), {query})"
     if need.missing:
-        return f"CASE WHEN trim({raw}) IN ({_list(need.missing)}) THEN NULL ELSE {made} END"
-    return "" if made == raw else made
+        return f"CASE WHEN trim({raw}) IN ({_list(need.missing)}) THEN NULL ELSE {query} END"
+    return "" if query == raw else query
 
 
 def _without(raw: str, prefix: str, suffix: str) -> str:
     """Return a text without what stands around each number of its column; blanks do not count."""
-    made = raw
+    query = raw
     if prefix.strip():
         front = sql_string(rf"^\s*([-+]?){BLANK}{re.escape(prefix.strip())}{BLANK}")
-        made = f"regexp_replace({made}, {front}, '\\1')"
+        query = f"regexp_replace({query}, {front}, '\\1')"
     if suffix.strip():
-        made = f"regexp_replace({made}, {sql_string(f'{BLANK}{re.escape(suffix.strip())}{BLANK}$')}, '')"
-    return made
+        query = f"regexp_replace({query}, {sql_string(f'{BLANK}{re.escape(suffix.strip())}{BLANK}$')}, '')"
+    return query
 
 
 def _plain_number(raw: str, dialect: Dialect, doubts: bool) -> str:

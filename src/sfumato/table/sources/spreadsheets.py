@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import TableError
@@ -13,10 +13,11 @@ from sfumato.table.sources.frames import arrow_engine
 from sfumato.table.sources.source import Source, name_unnamed_columns, require_unique_columns
 
 
-def open_workbook(path: str, dialect: Dialect) -> Source:
+def open_workbook(paths: Sequence[str], dialect: Dialect, kind: str) -> Source:
     """Return a source over one sheet of a workbook, which a process of its own reads."""
     import pyarrow as pa
 
+    (path,) = paths
     require_package("python_calamine", "Excel files")
     answer, out = read_apart(path, "sheet.arrow", kind="workbook", sheet=dialect.sheet)
     if "refused" in answer:

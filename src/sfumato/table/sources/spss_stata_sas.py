@@ -7,7 +7,7 @@ that occurs; where it does not (99 = "no answer" in an age), it is told as a not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.errors import TableError
@@ -22,11 +22,12 @@ from sfumato.table.sources.source import Source, require_unique_columns
 PROGRAMS = {"sav": "SPSS", "por": "SPSS", "dta": "Stata", "sas": "SAS", "xpt": "SAS"}
 
 
-def open_statistical(path: str, kind: str, dialect: Dialect) -> Source:
+def open_statistical(paths: Sequence[str], dialect: Dialect, kind: str) -> Source:
     """Return a source over a file of a statistical program, with what the file says of its columns.
 
     A process of its own reads it: see :mod:`sfumato.table.sources.child_process`.
     """
+    (path,) = paths
     require_package("pyreadstat", f"files of {PROGRAMS[kind]}")
     answer, out = read_apart(path, "table.parquet", kind="statistical", format=kind, encoding=dialect.encoding)
     if answer.get("refused") == "repeated":
@@ -48,8 +49,8 @@ def _facts(answer: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], tuple[
         if words and words.strip() and words != name:
             facts[name]["description"] = _clean(words)
     for name, pairs in answer["labels"].items():
-        labels, seen = _labels(answer, name, dict(map(tuple, pairs))), set(answer["seen"].get(name, ()))
-        if seen and seen <= set(labels):
+        labels, present = _labels(answer, name, dict(map(tuple, pairs))), set(answer["seen"].get(name, ()))
+        if present and present <= set(labels):
             facts[name] |= {"values": tuple(sorted(labels)), "value_labels": labels}
         elif labels:
             listed = ", ".join(f"{value} = {words!r}" for value, words in list(labels.items())[:5])

@@ -12,25 +12,21 @@ from pathlib import Path
 
 from sfumato.errors import TableError, UndecodedTextWarning
 from sfumato.schema.dialect import Dialect
-from sfumato.table.engines.engine import DuckDBEngine, engine_errors
+from sfumato.table.engines.duckdb import DuckDBEngine
+from sfumato.table.engines.engine import engine_errors
 from sfumato.table.sources.file_format import STREAMED_COMPRESSIONS, compression_of, open_decompressed
 from sfumato.table.sources.normalise_text import sql_string
 from sfumato.table.sources.scratch_space import connect, disk_full_error, scratch_file
 from sfumato.table.sources.source import FORMATS, Source, name_unnamed_columns, require_unique_columns
 
 UTF8 = "utf-8"
-
 UNDECODED = (
     "{path!r} is not all {encoding}, and nobody said how it is encoded: values with other letters count as unreadable; "
     "if there are many of them, say --encoding (latin-1, cp1252)"
 )
-
 CHUNK = 1 << 20
-
 BYTES_EXAMINED = 1 << 26
-
 """Bytes that are searched for a letter that is not UTF-8, before the rest is left to the engine."""
-
 BOMS = (
     (codecs.BOM_UTF8, UTF8),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -38,19 +34,14 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-
 """Marks at the start of a text that say how it is encoded."""
-
 WINDOWS = re.compile(rb"[\x80-\x9f]")
-
 """Bytes that are letters, quotes and the euro of Windows; in latin-1 they mean nothing."""
-
 UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
-
 BAD, GOOD = re.compile("[\udc80-\udcff]"), re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 
-def detect_encoding(path: str, said: str | None = None, files: int = 1, infer: bool = True) -> str:
+def detect_encoding(path: str, stated: str | None = None, files: int = 1, infer: bool = True) -> str:
     """Return how a text is encoded: by its mark, as it was said, or by its bytes; of many files, by fewer of each.
 
     Without ``infer`` the bytes of its rows do not count: it is UTF-8, or what its first bytes say.
@@ -60,8 +51,8 @@ def detect_encoding(path: str, said: str | None = None, files: int = 1, infer: b
     for mark, name in BOMS:
         if head.startswith(mark):
             return name
-    if said:
-        return codecs.lookup(said).name
+    if stated:
+        return codecs.lookup(stated).name
     return _wide(path, head) or (_looked_at(path, BYTES_EXAMINED // files) if infer else UTF8)
 
 
@@ -88,33 +79,33 @@ def _chunks(path: str) -> Iterator[bytes]:
 
 def _looked_at(path: str, most: int) -> str:
     decoder = codecs.getincrementaldecoder(UTF8)()
-    seen = 0
+    position = 0
     for chunk in _chunks(path):
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError as error:
-            return _single_byte(path, chunk, error, seen)
-        seen += len(chunk)
-        if seen >= most:
+            return _single_byte(path, chunk, error, position)
+        position += len(chunk)
+        if position >= most:
             break
     return UTF8
 
 
-def _single_byte(path: str, chunk: bytes, error: UnicodeDecodeError, seen: int) -> str:
+def _single_byte(path: str, chunk: bytes, error: UnicodeDecodeError, position: int) -> str:
     """Tell an old encoding from a damaged UTF-8, in which most letters are sound."""
     text = chunk.decode(UTF8, errors="surrogateescape")
     if len(BAD.findall(text)) <= len(GOOD.findall(text)):
-        place = seen + error.start
+        place = position + error.start
         raise TableError(
             f"{path!r} is UTF-8 but for some bytes, the first of them {error.object[error.start]:#04x} at {place:,}",
             next_step="mend the file where it was joined or edited; or say how it is encoded: --encoding cp1252",
         )
-    found = "latin-1"
+    encoding = "latin-1"
     for more in _chunks(path):
         if UNDEFINED.search(more):
             raise _unknown(path)
-        found = "cp1252" if WINDOWS.search(more) else found
-    return found
+        encoding = "cp1252" if WINDOWS.search(more) else encoding
+    return encoding
 
 
 def _unknown(path: str) -> TableError:
@@ -173,7 +164,7 @@ def encoding_note(encoding: str) -> str:
 ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 
-def open_text(paths: Sequence[str], dialect: Dialect, infer: bool = True) -> Source:
+def open_text(paths: Sequence[str], dialect: Dialect, kind: str = "csv", infer: bool = True) -> Source:
     """Return a source over one or several text files with one header.
 
     Without ``infer`` a text is UTF-8 unless it was said otherwise, or its first bytes say so; letters that are not are
@@ -193,12 +184,12 @@ def open_text(paths: Sequence[str], dialect: Dialect, infer: bool = True) -> Sou
     with engine_errors(paths[0]):
         relation = connect().sql(_csv_query(plain, headers[0], delimiter))
     note = encoding_note(encodings[0]) if infer and not dialect.encoding else ""
-    found = Dialect(
+    detected = Dialect(
         delimiter=None if delimiter == "," else delimiter,
         encoding=None if encodings[0] == "utf-8" or not infer else encodings[0],
     )
     notes = (note,) if note else ()
-    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(found), notes=notes)
+    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(detected), notes=notes)
 
 
 def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> str:
@@ -210,10 +201,10 @@ def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> st
 
 def _packing(paths: Sequence[str]) -> str:
     """Say how files are pressed together where their names do not."""
-    found = {compression_of(path) for path in paths}
+    compressions = {compression_of(path) for path in paths}
     return (
         f", compression={sql_string(packing)}"
-        if len(found) == 1 and (packing := found.pop()) in STREAMED_COMPRESSIONS
+        if len(compressions) == 1 and (packing := compressions.pop()) in STREAMED_COMPRESSIONS
         else ""
     )
 

@@ -21,11 +21,8 @@ from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
 
 ISO = "%Y-%m-%d"
-
 PLAIN_DIGITS, LARGEST_DECIMAL = 6, 1e28
-
 compute: Any = pc
-
 """The functions of Arrow are made when it is imported, so no checker knows them."""
 
 

@@ -25,44 +25,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import MissingExtra, TableError
+from sfumato.lazy import load_object
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import Dialect
+from sfumato.schema.file_formats import FILE_FORMATS
 from sfumato.table.column_expressions import cast_to_kind
 from sfumato.table.sources import open_source
 from sfumato.table.writing.delimited import DelimitedFile, compute
 from sfumato.table.writing.frames import value_array
 
 EPOCH = dt.datetime(1970, 1, 1)
-
 MOST_SHEET_ROWS = 1_048_575
-
 """Rows of a worksheet below its header."""
-
 SHEET_NAME, LONGEST_SHEET_NAME = "data", 31
-
 TIMESTAMP_PATTERNS = {".sav": rb"(?s)(?<=^.{92}).{17}", ".dta": rb"(?s)(?<=<timestamp>\x11).{17}"}
-
 """Where a program writes the time into a file."""
-
 NO_TIME = {".sav": b"01 Jan 7000:00:00", ".dta": b"01 Jan 1970 00:00"}
-
-EXTRAS = {".xlsx": "xlsxwriter", ".sav": "pyreadstat", ".dta": "pyreadstat"}
-
+EXTRAS = {each.copy: each.package for each in FILE_FORMATS.values() if each.copy and each.package}
 """Packages that a format needs, by the ending of the file."""
-
 INSTALL = "pip install 'sfumato[formats]'"
-
-COPIES = {
-    "xlsx": ".xlsx",
-    "xls": ".xlsx",
-    "ods": ".xlsx",
-    "sav": ".sav",
-    "dta": ".dta",
-    "jsonl": ".jsonl",
-    "sqlite": ".sqlite",
-}
-
+COPIES = {name: each.copy for name, each in FILE_FORMATS.items() if each.copy}
 """The ending of the copy in the source's own format, by that format."""
 
 
@@ -89,8 +72,8 @@ def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
 def copy_suffixes(schema: Schema, also: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the endings of all copies of rows: in the source's own format where that is possible, and as asked."""
     own = copy_suffix(schema)
-    found = [own] if own is not None and is_installed(own) else []
-    return tuple(dict.fromkeys((*found, *requested_suffixes(also))))
+    suffixes = [own] if own is not None and is_installed(own) else []
+    return tuple(dict.fromkeys((*suffixes, *requested_suffixes(also))))
 
 
 def dry_run_copies(schema: Schema, also: Sequence[str]) -> None:
@@ -133,7 +116,8 @@ class BufferedFile:
     path: Path
     fields: pa.Schema
     schema: Schema
-    write: Callable[[Path, pa.Table, Schema], None]
+    writer: str
+    """Address of the function that writes rows to a path."""
     tables: list[pa.Table] = field(default_factory=list[pa.Table])
 
     def __enter__(self) -> Self:
@@ -146,7 +130,7 @@ class BufferedFile:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
             table = pa.concat_tables(self.tables) if self.tables else self.fields.empty_table()
-            self.write(self.path, table, self.schema)
+            load_object(self.writer)(self.path, table, self.schema)
 
 
 def write_jsonl(path: Path, table: pa.Table, schema: Schema) -> None:
@@ -241,8 +225,17 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def write_spss_or_stata(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
-    """Write a file of SPSS or Stata, with the descriptions of columns and the labels of values."""
+def write_sav(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write a file of SPSS, with the descriptions of columns and the labels of values."""
+    _write_labelled(path, table, schema, ".sav")
+
+
+def write_dta(path: Path, table: pa.Table, schema: Schema) -> None:
+    """Write a file of Stata, with the descriptions of columns and the labels of values."""
+    _write_labelled(path, table, schema, ".dta")
+
+
+def _write_labelled(path: Path, table: pa.Table, schema: Schema, suffix: str) -> None:
     require_installed(suffix)
     import pyreadstat
 
@@ -268,22 +261,17 @@ def _with_tabs(schema: Schema) -> Schema:
     return dataclasses.replace(schema, source=dataclasses.replace(schema.source, delimiter="\t"))
 
 
-def _gathered(write: Callable[[Path, pa.Table, Schema], None]) -> Callable[[Path, pa.Schema, Schema], Any]:
-    return lambda path, fields, schema: BufferedFile(path, fields, schema, write)
-
-
 WRITERS: dict[str, Callable[[Path, pa.Schema, Schema], Any]] = {
     ".parquet": _parquet,
     ".csv": DelimitedFile,
     ".csv.gz": partial(DelimitedFile, packed=True),
     ".tsv": lambda path, fields, schema: DelimitedFile(path, fields, _with_tabs(schema)),
-    ".xlsx": _gathered(write_xlsx),
-    ".sav": _gathered(partial(write_spss_or_stata, suffix=".sav")),
-    ".dta": _gathered(partial(write_spss_or_stata, suffix=".dta")),
-    ".jsonl": _gathered(write_jsonl),
-    ".sqlite": _gathered(write_sqlite),
+    **{
+        each.copy: partial(BufferedFile, writer=each.writer)
+        for each in FILE_FORMATS.values()
+        if each.copy and each.writer
+    },
 }
-
 """What opens a file for rows, by the ending of its name: a context with ``write_table``."""
 
 
@@ -306,9 +294,9 @@ def file_matches_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
         return False
     values = raw.select(**{column.name: cast_to_kind(raw[column.name], column) for column in columns})
     batches = list(opened.engine.batches(values))
-    found = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
-    pairs = zip(found.columns, table.columns, strict=True)
-    return found.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
+    stored = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
+    pairs = zip(stored.columns, table.columns, strict=True)
+    return stored.num_rows == table.num_rows and all(_same(mine, theirs) for mine, theirs in pairs)
 
 
 def _dialect(path: Path, schema: Schema) -> Dialect:
@@ -318,8 +306,8 @@ def _dialect(path: Path, schema: Schema) -> Dialect:
     return Dialect(date_format=schema.source.date_format, format=path.suffix.removeprefix("."))
 
 
-def _same(found: Any, wanted: Any) -> bool:
+def _same(stored: Any, wanted: Any) -> bool:
     if pa.types.is_string(wanted.type):
         wanted = compute.if_else(compute.equal(wanted, ""), None, wanted)
-        found = compute.if_else(compute.equal(found, ""), None, found)
-    return bool(found.cast(wanted.type).equals(wanted))
+        stored = compute.if_else(compute.equal(stored, ""), None, stored)
+    return bool(stored.cast(wanted.type).equals(wanted))

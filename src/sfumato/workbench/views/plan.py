@@ -15,7 +15,7 @@ from sfumato.core.plan import Plan, cost_summary
 from sfumato.core.release import balance, promised
 from sfumato.core.release import plan as plan_release
 from sfumato.errors import PlanError, SchemaError, SfumatoError
-from sfumato.evaluate.calibrate.deployments import DEPLOYMENTS, USUAL_DELTA
+from sfumato.evaluate.calibrate.deployments import nearest_deployments
 from sfumato.privacy.accounting.strength import advantage_text, attack_frequency_text
 from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.privacy.ledger import Ledger
@@ -26,7 +26,8 @@ from sfumato.workbench.texts import words
 
 STEPS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "5", "7", "10")
 """Where the slider of epsilon stops: any other number can be typed."""
-MOST_OTHERS = 4
+EACH_SIDE = 2
+"""Published deployments that are shown on either side of epsilon."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def plan_view(project: Project) -> PlanView:
             overwhelmed=bool(forecast and forecast.overwhelmed),
             risk=_risk(made),
             others=published_deployments(made),
-            needs=_needs(made),
+            needs=made.needs(),
             notes=made.notes,
             sentence=promised(required_schema(project), made, True).statement(),
         )
@@ -177,22 +178,15 @@ def _risk(made: Plan) -> tuple[str, ...]:
     return (f"{attack_frequency_text(made.curve).capitalize()}.", f"{advantage_text(made.curve).capitalize()}.")
 
 
-def _needs(made: Plan) -> str:
-    seconds = "" if made.seconds is None else words("plan.seconds", seconds=f"{max(made.seconds, 1):,.0f}")
-    return f"{seconds}{words('plan.memory', megabytes=f'{max(made.memory_bytes / 1e6, 0.1):,.1f}')}"
-
-
 def published_deployments(made: Plan) -> tuple[str, ...]:
     """Return released products whose epsilon is nearest: for orientation."""
     if made.epsilon is None:
         return ()
     own = max(float(to_fraction(made.epsilon)), 1e-6)
-    known = [(each, epsilon) for each in DEPLOYMENTS if (epsilon := each.epsilon_at(each.delta or USUAL_DELTA))]
-    near = sorted(known, key=lambda pair: max(pair[1] / own, own / pair[1]))[:MOST_OTHERS]
     return tuple(
         words("plan.other", name=d.name, curator=d.curator, year=d.year, epsilon=f"{e:g}")
         + (f" ({d.unit})" if d.unit else "")
-        for d, e in near
+        for e, d in nearest_deployments(own, 0.0, EACH_SIDE)
     )
 
 

@@ -113,7 +113,7 @@ class FittedModel(ReprMixin):
         return f"{stamp}{self.method} of table {self.schema.name!r}, {len(self.names)} columns; {promise}"
 
     def _lines(self) -> list[tuple[str, str]]:
-        return [("columns", ", ".join(self.names)), ("rows unless said", f"{self.rows:,}"), ("cost of rows", FREE)]
+        return [("columns", ", ".join(self.names)), ("rows by default", f"{self.rows:,}"), ("cost of rows", FREE)]
 
     def promised(self, guarantee: Guarantee, events: Sequence[Event], stamp: str | None) -> Self:
         """Return the model with the guarantee, the events and the stamp of the release that it came from."""
@@ -161,7 +161,7 @@ class FittedModel(ReprMixin):
         return with_estimated_maps(self.schema, self.names, evidence)
 
     def sample(self, rows: int | None = None, seed: int | None = None, rounding: bool = True) -> pa.Table:
-        """Return rows; the noisy number of them unless said. A seed repeats them and is harmless (see the module)."""
+        """Return rows; the noisy number of them by default. A seed repeats them and is harmless (see the module)."""
         wanted = self._sound(rows)
         refuse_memory(
             wanted * len(self.names) * BYTES_PER_VALUE,

@@ -117,7 +117,7 @@ def write_batches(
 
 PART_ROWS = 1_000_000
 
-"""Rows of a part unless said: four batches, and a file of some tens of megabytes."""
+"""Rows of a part by default: four batches, and a file of some tens of megabytes."""
 
 MOST_PARTS = 100_000
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.mechanisms.pseudo_posterior.families import FAMILIES, SAMPLED
 from sfumato.papers.range_restriction.families.categorical import Categorical, CategoricalPosterior, make_categorical
 from sfumato.papers.range_restriction.families.interface import (
     Family,
@@ -20,6 +19,7 @@ from sfumato.papers.range_restriction.families.interface import (
     Posterior,
     StandardRandomNumbers,
 )
+from sfumato.papers.range_restriction.families.model import FAMILIES, SAMPLED
 from sfumato.papers.range_restriction.families.rates import RatePosterior, Rates, make_rates
 from sfumato.papers.range_restriction.families.regression import (
     NormalInverseGamma,

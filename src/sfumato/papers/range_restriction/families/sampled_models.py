@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, expit, gammaln, log_expit, stdtr
 
-from sfumato.mechanisms.pseudo_posterior.families import SampledModel, Theta
 from sfumato.papers.range_restriction.families.interface import FloatArray
+from sfumato.papers.range_restriction.families.model import SampledModel, Theta
 
 SLOPE_WIDTH = 2.5
 """Prior standard deviation of a slope, on the log scale of odds or counts, per standard deviation of its predictor."""

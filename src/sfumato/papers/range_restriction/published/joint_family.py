@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
-from sfumato.mechanisms.pseudo_posterior.column_models import CODES, REGRESSIONS, ColumnModel
+from sfumato.mechanisms.pseudo_posterior.column_models import CODES, REGRESSIONS
 from sfumato.papers.range_restriction.families import NormalInverseGamma, make_family
 from sfumato.papers.range_restriction.families.interface import (
     ALL,
@@ -27,6 +27,7 @@ from sfumato.papers.range_restriction.families.interface import (
     extremes_in_blocks,
 )
 from sfumato.papers.range_restriction.families.nuts import Sampling
+from sfumato.papers.range_restriction.published.column_models import PublishedColumnModel
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix, into_domain
 from sfumato.schema.column import Column
 
@@ -160,7 +161,7 @@ class JointPosterior:
         raise PlanError("columns are synthesised one after the other", next_step="use synthesise_columns")
 
 
-def fitted_family(model: ColumnModel, values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
+def fitted_family(model: PublishedColumnModel, values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
     """Return the family of a column over the private records; ``seed`` is for chains."""
     found = values[model.column.name]
     design, how = model.design(values, len(found)), model.predictors
@@ -189,7 +190,7 @@ def _prior(given: tuple[Column, ...]) -> NormalInverseGamma | None:
     return NormalInverseGamma(np.zeros(size), precision, 0.0, 0.0)
 
 
-def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
+def refuse_draws(models: Sequence[PublishedColumnModel], draws: int) -> None:
     """Refuse more draws than the chains of a sampled family keep."""
     for model in models:
         kept = Sampling(seed=0, **(model.sampling or {})).kept
@@ -200,13 +201,13 @@ def refuse_draws(models: Sequence[ColumnModel], draws: int) -> None:
             )
 
 
-def fit_columns(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
+def fit_columns(models: Sequence[PublishedColumnModel], values: Mapping[str, NDArray[Any]], seed: int = 0) -> Family:
     """Return one family over all targets; a single target is itself."""
     parts = tuple(fitted_family(model, values, (seed + i) % 2**32) for i, model in enumerate(models))
     return parts[0] if len(parts) == 1 else JointFamily(parts)
 
 
-def _refuse_strange(model: ColumnModel, raw: FloatArray) -> None:
+def _refuse_strange(model: PublishedColumnModel, raw: FloatArray) -> None:
     """Refuse what a model of one's own simulates where it is no value of the column at all."""
     wrong = ~np.isfinite(raw)
     if not model.column.is_ordered:
@@ -226,7 +227,7 @@ class SyntheticColumns:
 
 
 def synthesise_columns(
-    models: Sequence[ColumnModel],
+    models: Sequence[PublishedColumnModel],
     posterior: Posterior,
     draws: ParameterDraws,
     index: int,

@@ -33,15 +33,17 @@ from sfumato.core.parameters import (
 from sfumato.core.plan import Plan, PlanFacts, Stage, check_row_count, event_facts, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.pseudo_posterior.column_models import (
-    ColumnModel,
-    Families,
-    column_models,
     complete_numbers,
-    family_choice_problems,
     names_of,
     naming_problems,
     predictors_of,
     refuse_columns,
+)
+from sfumato.papers.range_restriction.published.column_models import (
+    Families,
+    PublishedColumnModel,
+    column_models,
+    family_choice_problems,
 )
 from sfumato.papers.range_restriction.published.gammas import (
     Gammas,
@@ -192,7 +194,7 @@ class PseudoPosteriorAsPublished:
         ranges = read_ranges(self.ranges, schema[self.targets[0]], values, self._factor())
         return self._weighting(ranges, read_gammas(self.gamma, values))
 
-    def models(self, schema: Schema) -> tuple[ColumnModel, ...]:
+    def models(self, schema: Schema) -> tuple[PublishedColumnModel, ...]:
         """Return the models of the targets, or refuse with every problem."""
         refuse_columns(self.name, schema, self._read_columns())
         return column_models(schema, self.targets, self.predictors, self.family, sampling=self._sampling)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import SfumatoError
-from sfumato.mechanisms.pseudo_posterior.column_models import ColumnModel
+from sfumato.papers.range_restriction.published.column_models import PublishedColumnModel
 from sfumato.papers.range_restriction.published.joint_family import JointFamily, Values, fit_columns, synthesise_columns
 from sfumato.papers.range_restriction.published.measured_loss import add_outlier, leave_one_out
 from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
@@ -39,7 +39,7 @@ class ExposedColumns:
 
 
 def run_published(
-    models: Sequence[ColumnModel],
+    models: Sequence[PublishedColumnModel],
     values: Mapping[str, NDArray[Any]],
     weighting: Weighting,
     copies: int,
@@ -61,7 +61,7 @@ def run_published(
 
 
 def try_fit(
-    models: Sequence[ColumnModel],
+    models: Sequence[PublishedColumnModel],
     values: Mapping[str, NDArray[Any]],
     weighting: Weighting,
     factor: float,
@@ -79,7 +79,7 @@ def try_fit(
 
 
 def _fitted(
-    models: Sequence[ColumnModel],
+    models: Sequence[PublishedColumnModel],
     values: Values,
     weighting: Weighting,
     generator: np.random.Generator,
@@ -87,7 +87,7 @@ def _fitted(
     return weighting.fit(fit_columns(models, values, int(generator.integers(2**32))), generator)
 
 
-def _in_unit(models: Sequence[ColumnModel], values: Mapping[str, NDArray[Any]], factor: float) -> Values:
+def _in_unit(models: Sequence[PublishedColumnModel], values: Mapping[str, NDArray[Any]], factor: float) -> Values:
     """Return the values with a single target expressed in its unit: the claim depends on it, the data do not."""
     scaled = dict(values)
     if factor != 1.0:

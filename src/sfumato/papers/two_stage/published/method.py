@@ -15,7 +15,7 @@ from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, number_problems, word_problems
 from sfumato.core.plan import ExposurePlan, Plan, refuse_memory
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names, example_columns
-from sfumato.metrics.learners.regressors import SECOND_STAGES
+from sfumato.papers.two_stage.learners.regressors import SECOND_STAGES
 from sfumato.papers.two_stage.published.blending import HOWS, LABEL, MATCHINGS
 from sfumato.papers.two_stage.published.first_stage import FIRST_STAGES
 from sfumato.papers.two_stage.published.run import TwoStageSettings, require_two_stage, run_two_stage

@@ -25,7 +25,7 @@ from sfumato.constraints.functional_dependence import with_maps_from_rows
 from sfumato.errors import RiskError, TableError
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
 from sfumato.metrics.auc import roc_auc
-from sfumato.metrics.learners.regressors import LEAST_ROWS, FittedRegressor, fit_regressor
+from sfumato.papers.two_stage.learners.regressors import LEAST_ROWS, FittedRegressor, fit_regressor
 from sfumato.papers.two_stage.published.blending import OPTIMAL_ROWS, BlendedRows, blend_rows
 from sfumato.papers.two_stage.published.first_stage import DEEP, checked_inputs, synthesise_inputs
 from sfumato.papers.two_stage.published.network_training import require_deep

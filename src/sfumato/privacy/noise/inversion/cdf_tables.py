@@ -32,13 +32,9 @@ from sfumato.privacy.noise.inversion import numba_loops
 from sfumato.privacy.noise.inversion.random_bits import BitSource
 
 Enclosure = tuple[int, int]
-
 """A real number x between 0 and 1, as whole numbers low <= 2^p x <= high."""
-
 GUARD_BITS = 128
-
 NEGLIGIBLE = 1 << 32
-
 """Units of 2^-p below which masses are bounded together instead of one by one."""
 
 
@@ -182,22 +178,19 @@ def _attempt(law: MagnitudeDistribution, bits: int, precision: int) -> tuple[int
 
 
 BITS = 63
-
 """Bits of a word that are read; the last one is left for the sign."""
-
 EXTRA_BITS = 64
-
 LARGEST = int(np.iinfo(np.int64).max)
 
 
 def invert_table(law: MagnitudeDistribution, words: IntArray, source: BitSource, bits: int = BITS) -> IntArray:
     """Return one draw of the law for each word; ``source`` gives further bits to the words that decide nothing."""
-    found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = numba_loops.invert(words, bits, padded_table(law, bits), found, undecided)
+    outcomes, undecided = np.empty_like(words), np.empty_like(words)
+    waiting = numba_loops.invert(words, bits, padded_table(law, bits), outcomes, undecided)
     for place in undecided[:waiting]:
         prefix = (int(words[place]) >> (64 - bits)) & ((1 << bits) - 1)
-        found[place] = min(invert_with_more_bits(law, prefix, source, bits), LARGEST)
-    return found
+        outcomes[place] = min(invert_with_more_bits(law, prefix, source, bits), LARGEST)
+    return outcomes
 
 
 def invert_with_more_bits(law: MagnitudeDistribution, prefix: int, source: BitSource, bits: int) -> int:

@@ -32,18 +32,18 @@ def invert(words: Any, bits: int, table: Any, outcomes: Any, undecided: Any) -> 
     size, waiting = words.shape[0], 0
     for start in range(0, size, BLOCK):
         length = min(BLOCK, size - start)
-        found = outcomes[start : start + length]
+        block = outcomes[start : start + length]
         for i in range(length):
             prefixes[i] = (words[start + i] >> shift) & mask
-            found[i] = 0
+            block[i] = 0
         step = (table.shape[0] + 1) // 2
         while step > 0:
             for i in range(length):
-                found[i] += step if table[found[i] + step - 1] < prefixes[i] else 0
+                block[i] += step if table[block[i] + step - 1] < prefixes[i] else 0
             step //= 2
         for i in range(length):
             undecided[waiting] = start + i
-            waiting += 1 if table[found[i]] == prefixes[i] else 0
+            waiting += 1 if table[block[i]] == prefixes[i] else 0
     return waiting
 
 

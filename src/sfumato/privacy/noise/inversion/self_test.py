@@ -105,11 +105,11 @@ def _inverts(law: MagnitudeDistribution) -> bool:
     near = [entry + shift for entry in table[:-1] for shift in (-1, 0, 1)]
     prefixes = near + [int(word) >> 1 & (1 << BITS) - 1 for word in _words(WORDS)]
     words = _as_words(prefixes)
-    found, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), found, undecided)
+    outcomes, undecided = np.empty_like(words), np.empty_like(words)
+    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), outcomes, undecided)
     entries = set(table)
     expected = [i for i, prefix in enumerate(prefixes) if prefix in entries]
-    return undecided[:waiting].tolist() == expected and found.tolist() == [bisect_left(table, p) for p in prefixes]
+    return undecided[:waiting].tolist() == expected and outcomes.tolist() == [bisect_left(table, p) for p in prefixes]
 
 
 def _joining_is_right() -> bool:

@@ -15,7 +15,7 @@ from sfumato import papers
 
 SOURCE = Path(sfumato.__file__).parent
 FOLDER = Path(papers.__file__).parent
-PUBLIC = ("risk", "metrics", "evaluate", "sampling")
+PUBLIC = ("risk", "metrics", "evaluate", "sampling", "privacy")
 """Folders whose modules are public, each with a subject of its own."""
 METHODS = ("published", "families", "blend", "prediction", "ridge_mean")
 """Forms that run on a user's table: built of the parts that methods are built of."""
@@ -63,7 +63,7 @@ def test_a_reproduction_imports_public_names_only(path: Path):
     [
         "from sfumato.mechanisms.two_stage.plan import TwoStagePlan",
         "from sfumato.papers.two_stage.trial import _hidden",
-        "from sfumato.privacy.randomness import Randomness",
+        "from sfumato.table.scan_plan import DataRequest",
         "from sfumato.schema import column",
         "def f():\n    from sfumato.table.rows import column_arrays",
         "from sfumato.schema import _hidden",

@@ -110,7 +110,7 @@ class _SchemaParser:
         }
 
     def is_asked(self, table: Mapping[str, Any]) -> bool:
-        """Whether nobody said whose rows these are."""
+        """Whether the person column is still an open question."""
         return table.get("person", UNANSWERED) == UNANSWERED
 
     def candidates(self, table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def format_schema(schema: Schema) -> str:
-    """Write a schema as TOML; a draft carries comments that say what to look at.
+    """Write a schema as TOML; a draft has comments on what to review.
 
     Arrays are joined as text: a library that keeps every element as a node of its own needs hours for a million.
     """
@@ -280,7 +280,7 @@ def _table_facts(schema: Schema) -> dict[str, Any]:
 
 
 def confirmation_section(confirmation: Confirmation) -> dict[str, Any]:
-    """Return who confirmed a schema, as its file says it."""
+    """Return the section of the file that records who confirmed the schema."""
     accepted = {"accepted_unchanged": True} if confirmation.accepted_unchanged else {}
     return {"by": confirmation.by, "on": confirmation.on, **accepted}
 

@@ -193,7 +193,7 @@ def _resample_to_size(rows: pa.Table, size: int) -> pa.Table:
 
 
 def _schema_of(schema: Schema, rows: pa.Table) -> tuple[Schema, pa.Table]:
-    """Return the schema of the released columns; each released row stands for somebody else.
+    """Return the schema of the released columns; each released row stands for another person.
 
     Where people have several rows the noise is wider, and the schema must go on saying so: every row gets a person
     of its own, since who they were is never released.

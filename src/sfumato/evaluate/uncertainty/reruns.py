@@ -1,27 +1,21 @@
 """Rerun a release's mechanism on its released rows, in parallel, with fixed seeds.
 
 Fits are Python loops over small arrays, so threads would wait for one another: other cores are used by processes.
-They are started by name and not by copying this one, so that nothing of the caller's script runs in them.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import queue
-import subprocess
-import sys
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import pyarrow as pa
 
 from sfumato.core.registry import REGISTRY
 from sfumato.errors import ResourceError
 from sfumato.evaluate.uncertainty.rerun_method import RerunMechanism
+from sfumato.process_pool import run_in_processes
 from sfumato.progress import report_progress, silenced
 from sfumato.system import usable_cores
 
@@ -31,7 +25,6 @@ WORTH_A_PROCESS = 8.0
 MOST_PROCESSES = 8
 KEPT_RELEASES = 3
 """Releases whose reruns are kept in memory."""
-WORKER = "from sfumato.evaluate.uncertainty.reruns import work; work()"
 _kept: OrderedDict[str, dict[int, pa.Table]] = OrderedDict()
 
 
@@ -70,53 +63,8 @@ def _may_leave(mechanism: RerunMechanism) -> bool:
 
 def _on_all_cores(mechanism: RerunMechanism, missing: Sequence[int], known: dict[int, pa.Table], number: int) -> None:
     """Share the places out to processes and collect what they make."""
-    crew = min(_cores(), len(missing))
-    done: queue.Queue[tuple[int, pa.Table] | None] = queue.Queue()
-    processes = [_started(mechanism, missing[first::crew], done) for first in range(crew)]
-    try:
-        for _ in missing:
-            made = done.get()
-            if made is None:
-                raise ResourceError("a process that ran the method again has died", next_step="ask for fewer reruns")
-            known[made[0]] = made[1]
-            report_progress(STAGE, 1 - (len(missing) - sum(place in known for place in missing)) / number)
-    finally:
-        for process, reader in processes:
-            process.kill()
-            reader.join()
-            process.__exit__(None, None, None)  # closes its pipes and waits for its end
-
-
-def _started(
-    mechanism: RerunMechanism, places: Sequence[int], done: queue.Queue[Any]
-) -> tuple[subprocess.Popen[bytes], threading.Thread]:
-    """Start a process for some reruns; a thread hands over what it makes, and None if it ends too early."""
-    facts = (mechanism.method, mechanism.schema, mechanism.base, mechanism.rows_asked)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    call = [sys.executable, "-c", WORKER]
-    process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)  # noqa: S603
-
-    def collect() -> None:
-        assert process.stdin is not None and process.stdout is not None  # both are pipes
-        try:
-            pickle.dump((facts, list(places)), process.stdin)
-            process.stdin.close()
-            for _ in places:
-                done.put(pickle.load(process.stdout))  # noqa: S301  # from our own process
-        except (OSError, EOFError, ValueError, pickle.PickleError):
-            done.put(None)
-
-    reader = threading.Thread(target=collect, daemon=True)
-    reader.start()
-    return process, reader
-
-
-def work() -> None:
-    """Make the reruns that standard input asks for; what another process of ours runs."""
-    facts, places = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own process
-    mechanism = RerunMechanism(*facts)
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints must not stand between the answers
-        for place in places:
-            pickle.dump((place, mechanism.rerun(place)), out)
-            out.flush()
+    died = ResourceError("a process that ran the method again has died", next_step="ask for fewer reruns")
+    fresh = replace(mechanism)  # without the table that this process has opened
+    for place, rows in run_in_processes(RerunMechanism.rerun, fresh, missing, min(_cores(), len(missing)), died):
+        known[place] = rows
+        report_progress(STAGE, 1 - (len(missing) - sum(each in known for each in missing)) / number)

@@ -19,7 +19,7 @@ from sfumato.papers.homogeneity_attack.results import (
     TvdBox,
 )
 from sfumato.papers.page import PageFigure, Panel
-from sfumato.privacy.accounting import GaussianCalibration
+from sfumato.privacy.accounting.gaussian_calibration import GaussianCalibration
 from sfumato.report.charts import Bars, BarSeries, Boxes, BoxMark, LineMark, Lines
 from sfumato.risk.homogeneity import (
     Counts,

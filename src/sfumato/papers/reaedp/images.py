@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.papers.charts import Chart, Series, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
 from sfumato.papers.result import Part, ValueTable, comparison, value_table
-from sfumato.privacy.accounting import gaussian_sigma
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 
 SIDE = 64
 WHITE = 255.0

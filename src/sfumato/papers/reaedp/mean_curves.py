@@ -17,8 +17,8 @@ from sfumato.papers.charts import Chart, Series, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
 from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
 from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
-from sfumato.privacy import Randomness
-from sfumato.privacy.accounting import gaussian_epsilon, gaussian_sigma
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_epsilon, gaussian_sigma
+from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
 
 PATHS, STEPS = 50, 80

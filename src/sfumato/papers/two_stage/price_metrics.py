@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.evaluation_input import open_evaluation_input
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
 
@@ -52,7 +53,8 @@ def compare_elasticities(
 ) -> ElasticityComparison:
     """Compare the price elasticity of each brand (of all rows unless named) in the release with that of the table."""
     _require(schema, sales, price, brand)
-    slopes = [_slopes(source, schema, sales, price, brand) for source in (original, released)]
+    rows = open_evaluation_input(released).require_rows().rows_for(schema)
+    slopes = [_slopes(source, schema, sales, price, brand) for source in (original, rows)]
     common = [name for name in slopes[0] if name in slopes[1]]
     if not common:
         raise RiskError(

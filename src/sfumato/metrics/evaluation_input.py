@@ -139,9 +139,9 @@ def open_rows(source: Any, schema: Schema) -> Any:
     return source if isinstance(source, Table) else Table(schema, open_source(source, schema.source, schema.columns))
 
 
-def shared_columns(schema: Schema, made: Any) -> tuple[list[str], list[str]]:
+def shared_columns(schema: Schema, released: Any) -> tuple[list[str], list[str]]:
     """Return the columns that both sides have, and those that the release lacks."""
-    there = set(made.source.engine.table.columns if isinstance(made, Table) else made.column_names)
+    there = set(released.source.engine.table.columns if isinstance(released, Table) else released.column_names)
     fits = [name for name in schema.releasable if not schema[name].is_open]
     names = [name for name in fits if name in there]
     if not names:

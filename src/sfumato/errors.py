@@ -74,7 +74,7 @@ class TooLittleSeenError(SchemaError):
 
 
 class UnchangedDraftError(DraftSchemaError):
-    """Facts of a draft still stand exactly as the rows taught them, and nobody vouched for them or accepted them."""
+    """Facts of a draft still stand exactly as drafted from the rows; nobody vouched for them or accepted them."""
 
 
 class UnansweredQuestionError(DraftSchemaError):
@@ -82,7 +82,7 @@ class UnansweredQuestionError(DraftSchemaError):
 
 
 class UnansweredDraftError(UnchangedDraftError, UnansweredQuestionError):
-    """Both at once: facts of a draft stand as the rows taught them, and a question of it is open."""
+    """Both at once: facts stand as drafted from the rows, and a question of the draft is open."""
 
 
 class RuleError(SchemaError):

@@ -214,7 +214,7 @@ def test_a_rule_that_somebody_rewrote_is_that_persons_word():
     text = draft.to_toml()
     for check, taught in (("age>=18", True), ("age >= 16", False)):  # spaces alone are no rewriting
         rewritten = Schema.parse(text.replace('"age >= 18"', f'"{check}"'))
-        assert rewritten.rules[0].taught is taught and not rewritten.is_confirmed
+        assert rewritten.rules[0].is_data_derived is taught and not rewritten.is_confirmed
         done = rewritten.confirm(accept_unchanged=True)
         assert done.rules == (Rule(check, from_rows=taught),)
 

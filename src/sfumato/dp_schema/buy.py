@@ -91,7 +91,7 @@ def buy_schema(
     ordered = prepared(source, epsilon, delta, name, columns, about_rows, options, **facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    return ordered.carried_out(ledger, seed, by).schema
+    return ordered.buy(ledger, seed, by).schema
 
 
 class Bought(NamedTuple):
@@ -115,7 +115,7 @@ class Prepared:
         """The detection limits of the purchase."""
         return DetectionLimits.of(self.order)
 
-    def carried_out(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
+    def buy(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
         """Buy: record the cost, then count."""
         randomness = Randomness.of(check_seed(seed))
         return _bought(

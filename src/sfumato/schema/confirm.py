@@ -78,22 +78,27 @@ def unconfirmed_facts(schema: Schema) -> tuple[str, ...]:
         if (held := _held(column))
     )
     rules = (
-        f"rule {rule.check!r} as drafted: the rows keep it; must every row?" for rule in schema.rules if rule.taught
+        f"rule {rule.check!r} as drafted: the rows keep it; must every row?"
+        for rule in schema.rules
+        if rule.is_data_derived
     )
     return (*columns, *rules)
 
 
 def _held(column: Column) -> tuple[str, ...]:
-    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.taught, *column.told))
+    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.data_derived_facts, *column.file_facts))
 
 
 def without_fingerprints(schema: Schema) -> Schema:
     """Return the schema without fingerprints, from which values could be guessed; the origin of each fact stays."""
     if not any(item.drafted for item in (schema, *schema.columns, *schema.rules)):
         return schema
-    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught, from_file=c.told) for c in schema.columns)
-    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
-    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.taught}
+    columns = tuple(
+        dataclasses.replace(c, drafted=(), from_rows=c.data_derived_facts, from_file=c.file_facts)
+        for c in schema.columns
+    )
+    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.is_data_derived) for r in schema.rules)
+    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.data_derived_facts}
     return dataclasses.replace(schema, **whole, is_draft=True)  # until a person confirms it
 
 
@@ -103,7 +108,7 @@ def released(schema: Schema) -> Schema:
     It has no marks of a draft, no notes, which speak of what was left out, and no encoding that was read off the rows.
     """
     bare = dataclasses.replace(without_fingerprints(schema), notes=())
-    if "encoding" not in bare.taught:
+    if "encoding" not in bare.data_derived_facts:
         return bare
     marks = tuple(fact for fact in bare.from_rows if fact != "encoding")
     return dataclasses.replace(bare, from_rows=marks, source=dataclasses.replace(bare.source, encoding=None))
@@ -168,7 +173,7 @@ def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequen
     if standing and questions:
         error = UnansweredDraftError
     what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
-    parts = [f"{what} exactly as the rows taught"] if standing else []
+    parts = [f"{what} exactly as drafted from the rows"] if standing else []
     parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
     problems, over = [*questions, *standing][:MOST_LISTED], len(questions) + len(standing) - MOST_LISTED
     raise error(

@@ -194,7 +194,7 @@ class Schema(ReprMixin):
         return not (self.is_draft or self.person_candidates or self._marked)
 
     @property
-    def taught(self) -> tuple[str, ...]:
+    def data_derived_facts(self) -> tuple[str, ...]:
         """Facts about the whole table that were taken from the rows: its columns and its encoding."""
         facts = {"columns": True, "encoding": self.source.encoding}
         marked = (*self.from_rows, *unchanged(facts, self.drafted))
@@ -314,9 +314,9 @@ class Schema(ReprMixin):
         marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
         asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
         by_rows = any(not mark.endswith(OF_FILE) for column in self.columns for mark in column.drafted)
-        taught = f"{'were' if by_rows else 'may have been'} learned from the private rows"
+        origin = f"{'were' if by_rows else 'may have been'} learned from the private rows"
         raise DraftSchemaError(
-            f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
+            f"the schema of table {self.name!r} is a draft: its bounds and categories {origin}, and publishing "
             "anything shaped by them would leak (the largest income, a rare diagnosis)",
             marks + ([asked] if self.person_candidates else []),
             "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",

@@ -204,7 +204,7 @@ def _column_violations(
 ) -> list[Violation]:
     violations: list[Violation] = []
     name = column.name
-    if (n := counts[f"unreadable_{position}"]) and not column.forgives:
+    if (n := counts[f"unreadable_{position}"]) and not column.unreadable_is_missing:
         what = f"{_times(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
         violations.append(Violation(name, what, n))
     stray = strays.get(name)

@@ -283,7 +283,7 @@ class Schema(ReprMixin):
     def with_words(self, words: Mapping[str, str | None]) -> Self:
         """Return a copy with texts for the readers of a release, by the names of PUBLIC_TEXTS; None is left out."""
         if problems := text_problems(words):
-            raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
+            raise SchemaError(f"table {self.name!r} has invalid texts", problems, "docs/schema.md lists the names")
         texts: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
         return dataclasses.replace(self, **texts) if texts else self
 
@@ -302,9 +302,7 @@ class Schema(ReprMixin):
                     f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
                 )
         if problems:
-            raise SchemaError(
-                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
-            )
+            raise SchemaError(f"invalid changes to the columns of table {self.name!r}", problems, "correct the changes")
         return dataclasses.replace(self, columns=tuple(columns))
 
     def require_confirmed(self) -> None:

@@ -45,7 +45,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_parameters(cls: C) -> C:
-    """Return a class whose making answers parameters which it does not have, or lacks, by their names.
+    """Return a class whose constructor names unknown and missing parameters in its error.
 
     It stands above ``@dataclass`` of every method, so that AIM(eps=1) says what is meant.
     """

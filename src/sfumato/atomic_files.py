@@ -52,7 +52,7 @@ def check_target(target: Path, overwrite: bool = False) -> None:
 
 @contextmanager
 def atomic_file(target: Path, overwrite: bool = False) -> Generator[Path]:
-    """Yield a fresh path beside the target; what was written there takes the target's place at the end, or nothing."""
+    """Yield a fresh path beside the target; a complete file there replaces the target at the end."""
     check_target(target, overwrite)
     fresh = temporary_path(target)
     try:
@@ -69,7 +69,7 @@ def atomic_file(target: Path, overwrite: bool = False) -> Generator[Path]:
 
 @contextmanager
 def temporary_folder(target: Path, keep_parents: bool) -> Generator[Path]:
-    """Make a folder beside the target; whoever fills it moves it. Whatever is still there at the end is removed."""
+    """Make a folder beside the target for the caller to fill and move; what is left at the end is removed."""
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = temporary_path(target)

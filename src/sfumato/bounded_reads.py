@@ -26,7 +26,7 @@ def is_file(path: str | Path) -> bool:
 
 
 def bounded_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Return what a regular file holds.
+    """Return the content of a regular file.
 
     Raises OSError for a folder, a device, a pipe, and more than ``most`` bytes; at most one byte more is read.
     """

@@ -46,5 +46,5 @@ def _megabytes(size: int) -> str:
 
 
 def shelters(ledger: Path | None) -> list[Path]:
-    """Return folders in which can be kept what its own folder does not take: beside a ledger, temporary, home."""
+    """Return the folders for a bundle that its own folder has no room for: beside a ledger, temporary, home."""
     return [*([] if ledger is None else [ledger.absolute().parent]), temporary(), Path("~").expanduser()]

@@ -44,7 +44,7 @@ from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
 from sfumato.table.sources import open_source
 
 Person = str | Literal[False] | None
-"""The column that tells people apart; False where every row is somebody else; None where nobody said."""
+"""The column that tells people apart; False where each person has one row; None where nobody said."""
 LOOKED = "{choices} were decided by looking at the private rows; {gap}"
 CHOICES = ("which columns are described and which stay out", "the method")
 ALONE = "every row was taken for another person's, because nobody said whose rows these are"
@@ -70,13 +70,13 @@ def synthesize(
     words: Mapping[str, str] | None = None,
     **dialect: Any,
 ) -> Release:
-    """Release a table that has no schema yet. What was assumed stands in ``notes`` and in the guarantee.
+    """Release a table that has no schema yet. Its assumptions stand in ``notes`` and in the guarantee.
 
     The schema is drafted from the rows and accepted as it is, which the guarantee states; or bought for the part
     ``buy`` of epsilon, so that nothing is taken from the rows without being paid for: all columns of the header, or
     ``columns``, of which noise hides some. ``person`` names the column that tells people apart, of whom
-    ``rows_per_person`` rows count, or is False where every row is somebody else; a draft asks where values repeat, and
-    a purchase takes every row for somebody else's unless you say whose they are. ``method`` is a name such as "mst";
+    ``rows_per_person`` rows count, or is False where each person has one row; a draft asks where values repeat, and
+    a purchase assumes that each person has one row unless you name a person column. ``method`` is a name such as "mst";
     AIM by default. ``by`` is who accepts or buys the facts: the account's name by default.
     ``about_rows`` is a public guess of how many rows there are, by which a purchase that would show nothing is refused.
     Where noise would drown so many rows it stops, unless ``anyway`` says otherwise; without a guess a draft counts the
@@ -95,7 +95,7 @@ def synthesize(
 
 @dataclass(frozen=True)
 class SynthesisRequest:
-    """What is wanted of a table that nobody has described: checked before anything of it is read."""
+    """The request for a release of a table without a schema, checked before the table is read."""
 
     epsilon: Number = 1
     delta: Number | None = None
@@ -122,7 +122,7 @@ class SynthesisRequest:
         if self.person and self.rows_per_person is None:
             problems.append(f"rows_per_person is missing: how many rows of one {self.person} may count at most?")
         if self.by is not None and not (isinstance(self.by, str) and self.by.strip()):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problems.append(f"by={self.by!r} is no name: who accepts the facts?")
+            problems.append(f"by={self.by!r} is no name; `by` must name who accepts these facts")
         problems += text_problems(self.words or {})
         if problems:
             raise PlanError("synthesize cannot begin", problems, "give for example epsilon=1, buy=0.2")
@@ -164,7 +164,7 @@ class SynthesisRequest:
         return MethodChoice(self.method, "", {})
 
     def built(self, choice: MethodChoice) -> Method:
-        """Return the method with what the facts leave of the budget."""
+        """Return the method with the budget that the bought facts leave."""
         cls: Any = self.method if isinstance(self.method, type) else method_class(choice.method)
         delta = {} if self.deltas[1] is None else {"delta": self.deltas[1]}
         return cls(epsilon=fraction_to_text(to_fraction(self.epsilon) - self.bought), **delta, **choice.settings)
@@ -172,7 +172,7 @@ class SynthesisRequest:
 
 @dataclass(frozen=True)
 class SchemaDecision:
-    """A table with a schema that nobody wrote: what was assumed for it, and what is still to be done."""
+    """A table with a drafted or bought schema: its assumptions, and the rest of the way to a release."""
 
     data: Any
     schema: Schema
@@ -188,7 +188,7 @@ class SchemaDecision:
     rows: int | None = None
     """About how many rows there are, by the noisy counts of a purchase."""
 
-    def ready(self, rows: int | None = None) -> PreparedRelease:
+    def prepare(self, rows: int | None = None) -> PreparedRelease:
         """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
         with self._paid():
             choice = self.request.choice(self.schema)
@@ -202,7 +202,7 @@ class SchemaDecision:
 
     def released(self, rows: int | None = None) -> Release:
         """Release the table; where that fails after facts were bought, the error carries their schema."""
-        return self.ready(rows).released()
+        return self.prepare(rows).released()
 
     @contextmanager
     def _paid(self) -> Generator[None]:
@@ -218,22 +218,20 @@ class SchemaDecision:
                 )
             raise
 
-    def carried_out(self, ready: PreparedRelease) -> Release:
-        """Release, and say in the notes and in the guarantee what was assumed."""
+    def release_prepared(self, ready: PreparedRelease) -> Release:
+        """Release, with the assumptions in the notes and in the guarantee."""
         about = self.request.about_rows
         with self._paid():
-            made_release = release(
-                ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about
-            )
+            released = release(ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about)
         notes = (*self.assumed, *([ready.reason] if ready.reason else []))
-        guarantee = made_release.guarantee
-        guarantee_with_choices = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
-        return dataclasses.replace(made_release.promising(guarantee_with_choices), notes=(*notes, *made_release.notes))
+        guarantee = released.guarantee
+        full_guarantee = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
+        return dataclasses.replace(released.promising(full_guarantee), notes=(*notes, *released.notes))
 
 
 @dataclass(frozen=True)
 class PreparedRelease:
-    """A described table that was checked, with its method and its plan: nothing but bought facts is spent so far."""
+    """A checked table with its method and plan; nothing but bought facts has been charged so far."""
 
     described: SchemaDecision
     table: Table
@@ -245,7 +243,7 @@ class PreparedRelease:
 
     def released(self) -> Release:
         """Spend, and release."""
-        return self.described.carried_out(self)
+        return self.described.release_prepared(self)
 
 
 def decide_schema(
@@ -309,7 +307,7 @@ def _with_bought(
         book.check(named, epsilon=request.epsilon, delta=fraction_to_text(request.total_delta))
     if say is not None:
         say(sight)
-    schema, rows = order.carried_out(False if book is None else book, request.seed, request.by)
+    schema, rows = order.buy(False if book is None else book, request.seed, request.by)
     visible = [each for each in wanted if each in schema.releasable]
     _refuse_little(schema, request, wanted, visible)
     unseen = [each for each in wanted if each not in visible]
@@ -353,7 +351,7 @@ def _draft(data: Any, request: SynthesisRequest, name: str | None, dialect: Mapp
             f"whose rows are these? In table {draft.name!r} the values of {' and of '.join(asked)} repeat, as they do "
             "where people have several rows; nothing was spent",
             next_step=f"say person={asked[0]!r} and rows_per_person=5 (--person {asked[0]} --rows-per-person 5) to "
-            "protect whole people, or person=False (--no-person) where every row is somebody else's",
+            "protect whole people, or person=False (--no-person) where each person has one row",
         )
     if request.columns is not None:
         return _only(draft, request)

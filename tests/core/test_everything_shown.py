@@ -18,7 +18,7 @@ import sfumato
 from sfumato import Histogram, Ledger, Schema, buy_schema
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import DOCUMENT, file_records
-from sfumato.bundle.quality_statement import LAYOUT
+from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import BudgetExceeded, PlanError, SchemaError, WeakGuaranteeError
 from sfumato.evaluate.calibrate import calibrate

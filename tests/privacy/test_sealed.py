@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.bundle.document import LAYOUT as DOCUMENT
+from sfumato.bundle.ledger_record import LAYOUT as DOCUMENT
 from sfumato.mechanisms.graphical.fitted_model.model_file import LAYOUT as MODEL
 from sfumato.privacy.canonical_json import SealedDocument, canonical_json, sha256_hex
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import sfumato
-from sfumato.evaluate.quality.run import EvaluationInput
+from sfumato.metrics.evaluation_input import EvaluationInput
 from sfumato.schema import Schema
 
 TOML = """
@@ -57,7 +57,8 @@ def arrow(data: pd.DataFrame, schema: Schema) -> Any:
 
 def subject(data: pd.DataFrame, schema: Schema) -> EvaluationInput:
     """Return rows as if they had been released."""
-    return EvaluationInput(schema, arrow(data, schema), "2030-01-01T00:00:00+00:00")
+    rows = arrow(data, schema)
+    return EvaluationInput("rows", {("synthetic",): rows}, schema, copies=(rows,))
 
 
 def table(data: pd.DataFrame, schema: Schema) -> sfumato.table.Table:

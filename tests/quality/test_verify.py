@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import sfumato
-from sfumato.bundle.quality_statement import LAYOUT, QualityStatement
+from sfumato.bundle.ledger_record import LAYOUT
+from sfumato.bundle.quality_statement import QualityStatement
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.verify_quality import statement_problems
+from sfumato.bundle.verify_quality import statement_problems, wording_problems
 from sfumato.evaluate.quality.statement import measure_problems
 
 
@@ -29,7 +30,8 @@ def forge(path: Path, change: Any) -> list[str]:
     opened = open_bundle(path.parent)
     statement = QualityStatement.from_json(path.read_text())
     measures = measure_problems(statement, opened.document, opened.schema, opened.rows)
-    return [*statement_problems(path, opened.document, opened.schema), *measures]
+    words = wording_problems(path.name, statement)
+    return [*statement_problems(path, opened.document, opened.schema), *words, *measures]
 
 
 def test_a_bundle_without_a_statement_stays_valid(bundle):
@@ -176,7 +178,8 @@ def test_the_ledger_holds_the_statement(bundle, private, book):
     problems = forge(path, another_entry)
     assert problems == []
     told = [problem for problem in verify_bundle(bundle, book).problems if "quality" in problem]
-    assert told == ["entry 2 of the ledger is not the one that quality.json names"]
+    assert told[0] == "entry 2 of the ledger is not the one that quality.json names"
+    assert "the ledger knows another quality.json" in told[1] and len(told) == 2
 
 
 def test_a_seeded_statement_is_not_for_release(bundle, private):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.table import counting_loops, numba_loops, numpy_loops
+from sfumato.table import numba_loops, numpy_loops
 
 FACTS = """
 [table]
@@ -102,7 +102,7 @@ def test_counts_are_the_same_wherever_the_compiled_loops_take_over(monkeypatch):
     table, sets = read(people(), Schema.parse(FACTS)), [("age", "sex"), ("height",), ("sex", "height")]
     plain = table.marginals(sets)
     for steps in (-1, 2500):
-        monkeypatch.setattr(counting_loops, "NUMPY_STEPS", steps)
+        monkeypatch.setattr(numpy_loops, "NUMPY_STEPS", steps)
         for names, counts in table.marginals(sets).items():
             np.testing.assert_array_equal(counts, plain[names])
 

@@ -42,7 +42,7 @@ def test_only_what_the_release_has_is_compared():
 
 def test_what_cannot_be_compared_is_named():
     table = sfumato.read(FRAME, SCHEMA)
-    with pytest.raises(PlanError, match="'g' is no column of numbers"):
+    with pytest.raises(PlanError, match="'g' is no released column of numbers"):
         compare_copies(table, copies(), SCHEMA, ["b", "g"])
     with pytest.raises(PlanError, match="no column of numbers or dates"):
         compare_copies(table, [pa.Table.from_pandas(FRAME[["g"]])], SCHEMA)

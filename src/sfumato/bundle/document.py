@@ -18,12 +18,12 @@ from pydantic import (
 )
 
 from sfumato.bundle.layout import PAGES, FileRecord
-from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord
+from sfumato.bundle.ledger_record import LAYOUT, DocumentPart, LedgerCost, RandomnessRecord, SealedPart
 from sfumato.core.method import Makes, Method, method_class, parameters_of, registered_home
 from sfumato.core.plan import Plan, Stage
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee, WithGuaranteeAndEvents
-from sfumato.privacy.canonical_json import SealedDocument, to_jsonable
+from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.schema import Schema
 from sfumato.version import __version__
 
@@ -39,7 +39,6 @@ Tables = Mapping[tuple[str, ...], "pa.Table"]
 """Released tables by their columns."""
 RENAMED_PARAMETERS = {"aim": {"engine": "model"}}
 """By method, how sfumato 0.2 called parameters that have another name now."""
-LAYOUT = SealedDocument(indent=2, empty="")
 UNRECORDED = "The cost of this release was not recorded: no ledger was given, so no cap protects the table."
 DISTRIBUTIONS = (
     "cryptography",
@@ -86,7 +85,7 @@ class MethodRecord(DocumentPart):
     makes: Makes
     module: str | None = None
     class_name: str | None = None
-    """Of a method that sfumato does not know by its name; bundles of sfumato 0.1 and 0.2 have them for all methods."""
+    """Of a method that is none of sfumato's own; bundles of sfumato 0.1 and 0.2 have them for all methods."""
     parameters: dict[str, Any]
     rows: int | None = None
 
@@ -98,7 +97,10 @@ class MethodRecord(DocumentPart):
     @property
     def is_known(self) -> bool:
         """Whether the registry knows the method: bundles of other versions state where its class was then."""
-        return registered_home(self.name) is not None and (self.module or "sfumato.").startswith("sfumato.")
+        home = registered_home(self.name)
+        return home is not None and (
+            self.module is None or self.module.startswith("sfumato.") or home == f"{self.module}:{self.class_name}"
+        )
 
     @model_serializer(mode="wrap")
     def _without_known_class(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -145,7 +147,7 @@ class ExpectedErrors(DocumentPart):
     numbers: tuple[MainNumber, ...]
 
 
-class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
+class ReleaseDocument(WithGuaranteeAndEvents, SealedPart):
     """The content of release.json. It holds nothing that depends on the private rows except through the release."""
 
     format: Literal[1] = FORMAT
@@ -170,8 +172,6 @@ class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
     tables: tuple[ReleasedTable, ...] = ()
     versions: dict[str, str] = Field(default_factory=dict)
     files: dict[str, FileRecord] = Field(default_factory=dict)
-    seal: str = ""
-    """SHA-256 of this document without the seal: a slip of the pen shows even where no other check looks."""
 
     @field_validator("files")
     @classmethod
@@ -220,10 +220,6 @@ class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
         """Return the document with the hashes of the bundle's files."""
         return self.model_copy(update={"files": dict(files)}).sealed()
 
-    def sealed(self) -> ReleaseDocument:
-        """Return the document with the seal that its content has."""
-        return self.model_copy(update={"seal": LAYOUT.seal(self.model_dump(mode="json"))})
-
     @property
     def files_without_pages(self) -> dict[str, FileRecord]:
         """The files that were there when the pages were drawn: what these may tell of."""
@@ -235,19 +231,10 @@ class ReleaseDocument(WithGuaranteeAndEvents, DocumentPart):
         bare = self.model_copy(update={"files": self.files_without_pages}).model_dump(mode="json")
         return LAYOUT.seal(bare)
 
-    def to_json(self) -> str:
-        """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
-        return LAYOUT.text(self.model_dump(mode="json"))
-
     def replan(self, schema: Schema) -> tuple[Method, Plan]:
         """Return the method and its plan, made anew from public facts: what the registry knows, no module of a file."""
         method = self.method.build()
         return method, method.plan(schema, self.method.rows, self.randomness.mode)
-
-    @classmethod
-    def from_json(cls, data: str) -> ReleaseDocument:
-        """Read a document back; unknown fields and other formats are refused."""
-        return cls.model_validate_json(data)
 
 
 def first_copies(
@@ -279,15 +266,16 @@ def versions() -> dict[str, str]:
 
 def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
-    known = registered_home(release.method.name) == f"{cls.__module__}:{cls.__name__}"
+    own = f"{cls.__module__}:{cls.__name__}"
+    public = registered_home(release.method.name) == own and own.startswith("sfumato.")
     return MethodRecord(
         name=release.method.name,
         summary=release.method.summary,
         about=release.method.about,
         formal=release.guarantee.formal,
         makes=release.method.makes,
-        module=None if known else cls.__module__,
-        class_name=None if known else cls.__name__,
+        module=None if public else cls.__module__,
+        class_name=None if public else cls.__name__,
         parameters=to_jsonable(parameters_of(release.method)),
         rows=release.plan.rows,
     )

@@ -1,24 +1,50 @@
-"""Ledger entry, cost and randomness as stored in release.json and quality.json."""
+"""Parts that release.json and quality.json share: seal, ledger entries, cost and randomness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.canonical_json import SealedDocument
 from sfumato.privacy.exact import format_fraction, to_fraction
 from sfumato.privacy.ledger.account import Account, Entry
 from sfumato.privacy.randomness import Randomness
+
+LAYOUT = SealedDocument(indent=2, empty="")
 
 
 class DocumentPart(BaseModel):
     """A frozen part of a document; an unknown field is refused, so that nothing hides in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SealedPart(DocumentPart):
+    """A document with the SHA-256 of its own content: a slip of the pen shows even where no other check looks."""
+
+    seal: str = ""
+
+    def sealed(self) -> Self:
+        """Return the document with the seal that its content has."""
+        return self.model_copy(update={"seal": LAYOUT.seal(self.model_dump(mode="json"))})
+
+    def is_intact(self, text: str) -> bool:
+        """Whether a text is the one text of this document, which carries its own seal."""
+        return text == self.to_json() and self == self.sealed()
+
+    def to_json(self) -> str:
+        """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
+        return LAYOUT.text(self.model_dump(mode="json"))
+
+    @classmethod
+    def from_json(cls, data: str) -> Self:
+        """Read a document back; unknown fields and other formats are refused."""
+        return cls.model_validate_json(data)
 
 
 class RandomnessRecord(DocumentPart):

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord
+from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord, SealedPart
 from sfumato.core.purchases import purchased
 from sfumato.core.schema_assumptions import schema_assumptions
 from sfumato.privacy.accounting.accountant import release_guarantee
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee, WithGuaranteeAndEvents
 from sfumato.privacy.accounting.strength import require_strong_enough
-from sfumato.privacy.canonical_json import SealedDocument
 from sfumato.schema import Schema
 from sfumato.version import __version__
 
-LAYOUT = SealedDocument(indent=2, empty="")
 EXPOSED = "the released rows have no formal guarantee, and this one does not cover what they show"
 """What a statement about an exposure rests on: nothing can be added up."""
 
@@ -52,7 +50,7 @@ class StatementSubject(DocumentPart):
     """Of the released counts, by which the rows are known."""
 
 
-class QualityStatement(WithGuaranteeAndEvents, DocumentPart):
+class QualityStatement(WithGuaranteeAndEvents, SealedPart):
     """The content of quality.json. It holds nothing that depends on private rows but through its noisy numbers."""
 
     format: Literal[1] = 1
@@ -73,20 +71,6 @@ class QualityStatement(WithGuaranteeAndEvents, DocumentPart):
     randomness: RandomnessRecord
     recorded: LedgerCost | None = None
     version: str = __version__
-    seal: str = ""
-
-    def sealed(self) -> QualityStatement:
-        """Return the document with the seal that its content has."""
-        return self.model_copy(update={"seal": LAYOUT.seal(self.model_dump(mode="json"))})
-
-    def to_json(self) -> str:
-        """Return canonical JSON: sorted keys, two spaces, UTF-8, one newline at the end."""
-        return LAYOUT.text(self.model_dump(mode="json"))
-
-    @classmethod
-    def from_json(cls, data: str) -> QualityStatement:
-        """Read a document back; unknown fields and other formats are refused."""
-        return cls.model_validate_json(data)
 
 
 def events_of(paths: Iterable[Path]) -> tuple[Event, ...]:

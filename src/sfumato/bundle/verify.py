@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.bounded_reads import is_file, is_folder
-from sfumato.bundle import verify_generated
+from sfumato.bundle import verify_generated, verify_ledger
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable, first_copies
 from sfumato.bundle.layout import (
     DOCUMENT,
@@ -53,8 +53,8 @@ from sfumato.bundle.verify_guarantee import (
     purchase_problems,
     wording_problems,
 )
-from sfumato.bundle.verify_ledger import entry_problems, ledger_notes, mark_problems
-from sfumato.bundle.verify_quality import ledger_problems, read_statement, statement_problems, statement_summary
+from sfumato.bundle.verify_quality import read_statement, statement_problems, statement_summary
+from sfumato.bundle.verify_quality import wording_problems as statement_wording
 from sfumato.core.purchases import UNRECORDED_PURCHASE, purchased
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.lazy import HOOKS, find_hook
@@ -184,7 +184,7 @@ class _Inspection:
         except BundleError as error:
             self.problems += error.problems
             return None
-        if text != document.to_json() or document != document.sealed():
+        if not document.is_intact(text):
             self.problems.append(f"{DOCUMENT} was changed after it was written: its seal does not hold")
         return document
 
@@ -203,8 +203,8 @@ class _Inspection:
                 title = f"{path.name} is about this release, and its guarantee holds"
                 self.check(title, partial(self.statement, path, document, schema, ledger))
         if ledger is not None:
-            events = all_events(document)
-            self.check("the ledger holds the recorded events", lambda: entry_problems(document, events, ledger))
+            entries = partial(verify_ledger.release_problems, document, all_events(document), ledger)
+            self.check("the ledger holds the recorded events", entries)
             if schema is not None and schema.purchases:
                 self.check("the ledger holds the purchases", lambda: self.purchases(schema, ledger))
             self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
@@ -353,25 +353,27 @@ class _Inspection:
         if document.method.makes == "rows":
             self.measures(path, statement, document, schema)
         if ledger is not None:
-            yield from ledger_problems(path, ledger)
+            yield from verify_ledger.statement_problems(path, statement, ledger)
         self.stamp = self.stamp or statement.randomness.stamp
         self.guarantee = statement.guarantee.headline()
         self.notes.append(statement_summary(path))
 
     def measures(self, path: Path, statement: QualityStatement, document: ReleaseDocument, schema: Schema) -> None:
-        """Compute the measures of a statement again from its noisy numbers."""
-        age, what = verify_generated.age_of(statement.version), f"the measures of {path.name}"
+        """Word the guarantee of a statement again, and compute its measures again from its noisy numbers."""
+        age, name = verify_generated.age_of(statement.version), path.name
         if age == "later":
             return  # which is a problem by itself
-        other = f"sfumato {statement.version} made {path.name}, and this is {__version__}"
+        differs = f"sfumato {statement.version} made {name}, and this is {__version__}" if age == "earlier" else ""
         rows = document.tables[0]
 
-        def look(problems: Callable[..., Iterator[str]]) -> Iterator[str]:
+        def recomputed(problems: Callable[..., Iterator[str]]) -> Iterator[str]:
             for problem in problems(statement, document, schema, self.released(rows)):
-                yield f"{path.name}: {problem}"
+                yield f"{name}: {problem}"
 
-        differs = other if age == "earlier" else ""
-        self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, look, differs)
+        words = f"the words of {name}"
+        self.compare(f"{words} are those of its guarantee", words, differs, partial(statement_wording, name, statement))
+        what = f"the measures of {name}"
+        self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, recomputed, differs)
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:
         contents = FolderListing.of(self.folder)
@@ -404,8 +406,8 @@ class _Inspection:
         return schema
 
     def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
-        self.notes += ledger_notes(self.folder, document, ledger)
-        yield from mark_problems(self.folder, document, ledger)
+        self.notes += verify_ledger.ledger_notes(self.folder, document, ledger)
+        yield from verify_ledger.mark_problems(self.folder / DOCUMENT, document.table, document.recorded, ledger)
 
     def purchases(self, schema: Schema, ledger: Ledger) -> Iterator[str]:
         held = {entry.hash: entry.event for entry in ledger.history(schema.name)}

@@ -7,42 +7,56 @@ from pathlib import Path
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import DOCUMENT, file_record, statement_files
-from sfumato.bundle.quality_statement import statement_note
+from sfumato.bundle.ledger_record import LedgerCost
+from sfumato.bundle.quality_statement import QualityStatement, statement_note
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
 
 DOCTOR_COMMAND = "'sfumato doctor FOLDER --ledger LEDGER'"
 
 
-def entry_problems(document: ReleaseDocument, planned: Sequence[Event], ledger: Ledger) -> Iterator[str]:
-    """Compare the entries that a bundle names with those of the ledger; ``planned`` holds events never run, too."""
-    if document.recorded is None:
-        yield "the bundle says that its cost was not recorded, so the ledger cannot hold it"
+def release_problems(document: ReleaseDocument, planned: Sequence[Event], ledger: Ledger) -> Iterator[str]:
+    """Compare the entries that a release names with those of the ledger; ``planned`` holds events never run, too."""
+    recorded = document.recorded
+    # an account with tight composition is charged for all candidates of a selection before the first is run
+    at_once = recorded is not None and len(recorded.entries) > len(document.events)
+    yield from _entry_problems("the bundle", document.table, recorded, planned if at_once else document.events, ledger)
+    if recorded is not None:
+        yield from ledger.verify(recorded.head).problems
+
+
+def statement_problems(path: Path, statement: QualityStatement, ledger: Ledger) -> Iterator[str]:
+    """Compare the entries that a quality statement names with those of the ledger, and its file with their marks."""
+    yield from _entry_problems(path.name, statement.table, statement.recorded, statement.events, ledger)
+    yield from mark_problems(path, statement.table, statement.recorded, ledger)
+
+
+def _entry_problems(
+    name: str, table: str, recorded: LedgerCost | None, events: Sequence[Event], ledger: Ledger
+) -> Iterator[str]:
+    if recorded is None:
+        yield f"{name} says that its cost was not recorded, so the ledger cannot hold it"
         return
-    held = {entry.sequence: entry for entry in ledger.history(document.table)}
-    places = document.recorded.entries
-    # an account with tight composition is charged for a whole ladder before its first rung
-    events = document.events if len(places) <= len(document.events) else planned
-    for recorded, event in zip(places, events, strict=False):
-        entry = held.get(recorded.sequence)
-        if entry is None or entry.hash != recorded.hash:
-            yield f"entry {recorded.sequence} of the ledger is not the one that the bundle names"
+    held = {entry.sequence: entry for entry in ledger.history(table)}
+    for place, event in zip(recorded.entries, events, strict=False):
+        entry = held.get(place.sequence)
+        if entry is None or entry.hash != place.hash:
+            yield f"entry {place.sequence} of the ledger is not the one that {name} names"
         elif entry.event != event:
-            yield f"entry {recorded.sequence} of the ledger records another event than the bundle"
-    if len(places) != len(events):
-        yield f"{len(events)} events, but {len(places)} entries of the ledger are named"
-    yield from ledger.verify(document.recorded.head).problems
+            yield f"entry {place.sequence} of the ledger records another event than {name}"
+    if len(recorded.entries) != len(events):
+        yield f"{len(events)} events, but {len(recorded.entries)} entries of the ledger are named in {name}"
 
 
-def mark_problems(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
-    """Compare what the ledger says became of the spend with the document that lies here."""
-    outcomes, here = ledger.outcomes(document.table), file_record(folder / DOCUMENT).sha256
-    for recorded in document.recorded.entries if document.recorded else ():
-        outcome = outcomes.get(recorded.sequence)
+def mark_problems(path: Path, table: str, recorded: LedgerCost | None, ledger: Ledger) -> Iterator[str]:
+    """Compare what the ledger says became of the spend with the file that lies here."""
+    outcomes, here = ledger.outcomes(table), file_record(path).sha256
+    for place in recorded.entries if recorded else ():
+        outcome = outcomes.get(place.sequence)
         if outcome is not None and outcome.kind == "lost":
-            yield f"the ledger says that nothing came of entry {recorded.sequence} ({outcome.reason})"
+            yield f"the ledger says that nothing came of entry {place.sequence} ({outcome.reason})"
         elif outcome is not None and here not in outcome.bundles:
-            yield f"the ledger knows another {DOCUMENT} for entry {recorded.sequence}: SHA-256 {outcome.sha256}"
+            yield f"the ledger knows another {path.name} for entry {place.sequence}: SHA-256 {outcome.sha256}"
 
 
 def ledger_notes(folder: Path, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:

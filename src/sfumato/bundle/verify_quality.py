@@ -14,7 +14,6 @@ from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event_kinds import understated_cost
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.exact import format_fraction
-from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 
@@ -27,7 +26,7 @@ def read_statement(path: Path) -> QualityStatement:
 def statement_problems(path: Path, document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Yield what does not hold of a statement, from public files alone."""
     statement, text = read_statement(path), bounded_bytes(path).decode()
-    if text != statement.to_json() or statement != statement.sealed():
+    if not statement.is_intact(text):
         yield f"{path.name} was changed after it was written: its seal does not hold"
     here = (document.seal, file_record(path.with_name(DOCUMENT)).sha256)
     if (statement.about.seal, statement.about.sha256) != here:
@@ -59,8 +58,8 @@ def _guarantee_problems(
         yield f"{name}: its guarantee is not that of the release and its statements together: see {', '.join(other)}"
     for problem in filter(None, map(understated_cost, statement.events)):
         yield f"{name}: {problem}"
-    if statement.table != schema.name or statement.statement != guarantee.statement():
-        yield f"{name}: its table or its statement in plain words is not that of its guarantee"
+    if statement.table != schema.name:
+        yield f"{name}: its table is not that of the release"
     if statement.recorded is not None:
         yield from (f"{name}: {problem}" for problem in statement.recorded.problems(statement.events))
     stamp, seeded = Randomness.of(statement.randomness.seed).stamp, statement.randomness.mode == "seeded"
@@ -68,23 +67,10 @@ def _guarantee_problems(
         yield f"{name}: the stamp and the mode of randomness disagree"
 
 
-def ledger_problems(path: Path, ledger: Ledger) -> Iterator[str]:
-    """Yield what the ledger says otherwise than a statement."""
-    statement = read_statement(path)
-    if statement.recorded is None:
-        yield f"{path.name} says that its cost was not recorded, so the ledger cannot hold it"
-        return
-    held = {entry.sequence: entry for entry in ledger.history(statement.table)}
-    outcomes, here = ledger.outcomes(statement.table), file_record(path).sha256
-    if len(statement.recorded.entries) != len(statement.events):
-        counts = f"{len(statement.recorded.entries)} entries of the ledger for {len(statement.events)} events"
-        yield f"{path.name} names {counts}"
-    for recorded, event in zip(statement.recorded.entries, statement.events, strict=False):
-        entry, outcome = held.get(recorded.sequence), outcomes.get(recorded.sequence)
-        if entry is None or entry.hash != recorded.hash or entry.event != event:
-            yield f"entry {recorded.sequence} of the ledger is not the one that {path.name} names"
-        elif outcome is not None and here not in outcome.bundles:
-            yield f"the ledger does not know this {path.name} for entry {recorded.sequence}: {outcome}"
+def wording_problems(name: str, statement: QualityStatement) -> Iterator[str]:
+    """Word the guarantee of a statement again and compare."""
+    if statement.statement != statement.guarantee.statement():
+        yield f"{name}: its statement in plain words is not that of its guarantee"
 
 
 def statement_summary(path: Path) -> str:

@@ -35,20 +35,17 @@ from sfumato.bundle.signature import SigningKey
 from sfumato.bundle.target_folder import named_failure, place_of, prepare_output
 from sfumato.core.file_metadata import parquet_metadata, seed_warning
 from sfumato.core.method import Makes
-from sfumato.core.outcome import mark_lost_on_failure, spend_summary
+from sfumato.core.outcome import mark_lost_on_failure, mark_saved, spend_summary
 from sfumato.disk_space import shelters
 from sfumato.errors import (
     BundleError,
     KeptElsewhereError,
-    MissingEntryError,
     SfumatoError,
     TableError,
     UndrawnPageWarning,
-    UnmarkedBundleWarning,
     UnwrittenCopyWarning,
 )
 from sfumato.lazy import HOOKS, find_hook, load_object
-from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.progress import report_progress, silenced, undisturbed
 from sfumato.schema import Schema
 from sfumato.table.writing.formats import copy_suffixes, requested_suffixes
@@ -181,7 +178,8 @@ def _write_whole(
 
 def _mark(release: Release, folder: Path, sealed: str) -> None:
     if release.ledger is not None and release.entries:
-        mark_saved(release.ledger, release.entries, folder, sealed)
+        complete = f"the bundle {str(folder)!r} is complete"
+        mark_saved(release.ledger, release.entries, sealed, complete, f"; {MARK_IT}")
 
 
 def _extended(
@@ -225,24 +223,6 @@ def _linked(source: str, destination: str) -> None:
         os.link(source, destination)
     except OSError:
         shutil.copyfile(source, destination)
-
-
-def mark_saved(ledger: Ledger, entries: Sequence[Entry], folder: Path, sha256: str) -> None:
-    """Tell the ledger that a spend came to this bundle. The bundle stands whatever happens.
-
-    A failure is a warning, but for a spend that the ledger does not hold: then nothing counts the bundle's cost.
-    """
-    complete = f"the bundle {str(folder)!r} is complete, but the ledger could not be told"
-    try:
-        ledger.mark_saved(entries, sha256)
-    except MissingEntryError as error:
-        error.add_note(f"the bundle {str(folder)!r} is complete, but do not publish it")
-        raise
-    except SfumatoError as error:
-        warnings.warn(UnmarkedBundleWarning(f"{complete}: {error.headline}; {MARK_IT}"), stacklevel=4)
-    except BaseException as stop:
-        stop.add_note(f"{complete}; {MARK_IT}")
-        raise
 
 
 def write_bundle(release: Release, folder: Path, key: SigningKey | None = None, pages: bool = True) -> ReleaseDocument:

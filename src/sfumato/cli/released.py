@@ -6,7 +6,6 @@ from typing import Any
 
 from sfumato.bounded_reads import is_folder
 from sfumato.bundle.read import open_bundle
-from sfumato.errors import BundleError
 
 
 def open_evaluation_input(place: str) -> Any:
@@ -15,19 +14,3 @@ def open_evaluation_input(place: str) -> Any:
         return place
     opened = open_bundle(place)
     return opened.rows if opened.document.method.makes == "rows" else dict(opened.tables)
-
-
-def released_copies(place: str) -> list[Any]:
-    """Return every copy of released rows; refuse a bundle of counts."""
-    if not is_folder(place):
-        return [place]
-    opened = open_bundle(place)
-    return [opened.rows, *(table for _, table in opened.tables[1:])]
-
-
-def released_rows(place: str) -> Any:
-    """Return released rows; refuse a bundle of counts."""
-    found = open_evaluation_input(place)
-    if isinstance(found, dict):
-        raise BundleError(f"{place!r} holds counts, not rows", next_step="give a release of synthetic rows")
-    return found

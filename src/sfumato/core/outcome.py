@@ -1,11 +1,12 @@
-"""Mark a recorded spend as lost when the work after it fails, and tell the user."""
+"""Tell the ledger what became of a recorded spend, saved or lost, and the user where that fails."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import MissingEntryError, SfumatoError, UnmarkedBundleWarning
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction
 from sfumato.privacy.ledger import Entry, Ledger
@@ -51,3 +52,21 @@ def _mark_lost(ledger: Ledger, entries: Sequence[Entry], reason: str) -> str:
     except SfumatoError as error:
         return f", and the ledger could not be told: {error.headline}"
     return ", and the ledger is marked so"
+
+
+def mark_saved(ledger: Ledger, entries: Sequence[Entry], sha256: str, complete: str, remedy: str = "") -> None:
+    """Tell the ledger that a spend came to a file, which ``complete`` says in words; it stands whatever happens.
+
+    A failure is a warning, but for a spend that the ledger does not hold: then nothing counts its cost.
+    """
+    try:
+        ledger.mark_saved(entries, sha256)
+    except MissingEntryError as error:
+        error.add_note(f"{complete}, but do not publish it")
+        raise
+    except SfumatoError as error:
+        unmarked = f"{complete}, but the ledger could not be told: {error.headline}{remedy}"
+        warnings.warn(UnmarkedBundleWarning(unmarked), stacklevel=5)
+    except BaseException as stop:
+        stop.add_note(f"{complete}, but the ledger could not be told{remedy}")
+        raise

@@ -332,7 +332,9 @@ def _table(subject: Any) -> Table:
     if isinstance(subject, Table):
         return subject
     if isinstance(subject, Method):
-        raise TableError("the method stands where the table belongs", next_step="write release(table, method)")
+        raise TableError(
+            "arguments swapped: expected a table first, then the method", next_step="write release(table, method)"
+        )
     raise TableError(
         f"{_a(subject)} is not a table with a schema",
         next_step="read it first: table = sfumato.read(data, schema); or do all of it in one call: "

@@ -75,7 +75,7 @@ def buy_schema(
     by: str | None = None,
     **dialect: Any,
 ) -> Schema:
-    """Return a schema whose bounds, values and kinds were bought from the rows at (epsilon, delta).
+    """Buy a schema: bounds, values and kinds measured on the rows at the cost of (epsilon, delta).
 
     The names of the columns, and the types of a source that declares types, are taken for public; nothing else is.
     Rows of JSON declare no names, so ``columns`` must say which are public; types that a source infers from its rows
@@ -91,11 +91,11 @@ def buy_schema(
     ordered = prepared(source, epsilon, delta, name, columns, about_rows, options, **facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    return ordered.carried_out(ledger, seed, by).schema
+    return ordered.buy(ledger, seed, by).schema
 
 
 class Bought(NamedTuple):
-    """What a purchase brought."""
+    """The result of a purchase: the schema, its cost and notes."""
 
     schema: Schema
     rows: int | None
@@ -112,10 +112,10 @@ class Prepared:
 
     @property
     def foresight(self) -> DetectionLimits:
-        """What the purchase could see."""
+        """The detection limits of the purchase."""
         return DetectionLimits.of(self.order)
 
-    def carried_out(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
+    def buy(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
         """Buy: record the cost, then count."""
         randomness = Randomness.of(check_seed(seed))
         return _bought(
@@ -141,7 +141,7 @@ def prepared(
 
 
 def forecast_schema(source: Any, *order: Any, **facts: Any) -> DetectionLimits:
-    """Return what a purchase could see, from the header of a table alone; its arguments are those of `prepared`."""
+    """Forecast what a purchase can detect, from the header of a table alone; its arguments are those of `prepared`."""
     return prepared(source, *order, **facts).foresight
 
 
@@ -247,7 +247,7 @@ def require_readable_rows(engine: Engine, header: Schema) -> None:
     if header.rows is not None and counts["rows"] != header.rows:
         problems.append(f"rows = {header.rows:,} was stated, the table has {counts['rows']:,}")
     if problems:
-        step = "mend the table, or say how many rows there are"
+        step = "correct the table, or the number of rows"
         raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
 
 
@@ -304,7 +304,7 @@ def _in_words(column: Column, opened: Source) -> Column:
 
 
 def missing_value_notes(forms: Mapping[str, InferredForm], parts: Mapping[str, EventPart]) -> list[str]:
-    """Return in words where values are missing; where none was seen a few may be, and the schema keeps their place."""
+    """Describe where values are missing; where none were detected a few may be, and the schema allows them."""
     certain = {
         name: form.missing_rows >= CERTAIN_SIGMAS * parts[f"form of {name}"].scale for name, form in forms.items()
     }

@@ -68,7 +68,7 @@ class SchemaPlan:
     delta: Fraction
 
     def event(self, randomness: Any) -> Event:
-        """Return what is recorded before anything is counted."""
+        """Return the event that is recorded before anything is counted."""
         return Event(
             kind="thresholded-gaussian",
             epsilon=fraction_to_text(self.epsilon),
@@ -107,7 +107,7 @@ class SchemaPlan:
 
 
 def validated_budget(epsilon: Any, delta: Any, rows_per_person: Any) -> tuple[Fraction, Fraction]:
-    """Return epsilon and delta as they are charged; refuse what cannot be a price, all problems at once."""
+    """Return epsilon and delta as they are charged; all problems are reported at once."""
     delta = delta_or_default(delta, DEFAULT_DELTA)
     many = number_problems(rows_per_person, "rows_per_person", 1, MOST_ROWS_PER_PERSON, whole=True)
     if problems := [*epsilon_problems(epsilon), *delta_problems(delta), *many]:
@@ -142,7 +142,7 @@ class DetectionLimits:
 
     @classmethod
     def of(cls, order: SchemaPlan) -> DetectionLimits:
-        """Return what an order will be able to see."""
+        """Return the detection limits of a plan."""
         parts = order.parts() if order.values else ()
         forms = max((FIRST_SEEN_SIGMAS * part.scale for part in parts if part.stage.startswith("form of ")), default=0)
         second = [part for part in parts if part.stage.startswith("values of ")]
@@ -156,7 +156,7 @@ class DetectionLimits:
 
     @property
     def words(self) -> str:
-        """What is foreseen, for people."""
+        """The detection limits in words."""
         people = self.order.header.rows_per_person
         counted = f", {people:,} rows of one person" if people > 1 else ""
         columns = "1 column" if self.columns == 1 else f"{self.columns:,} columns"
@@ -186,7 +186,7 @@ def detection_limits(
     rows_per_person: int = 1,
     adjacency: str = "add-remove",
 ) -> DetectionLimits:
-    """Return what a purchase of so many columns of text can see: no table is needed to know it.
+    """Return the detection limits of a purchase of so many text columns; no table is needed.
 
     >>> detection_limits(20, 1).words
     "foreseen for 20 columns at epsilon 1: a value must stand in about 200 rows, and a column's written form in about \
@@ -194,7 +194,7 @@ def detection_limits(
     """
     budget = validated_budget(epsilon, delta, rows_per_person)
     if problems := number_problems(columns, "columns", 1, MOST_COLUMNS, whole=True):
-        raise PlanError("nothing can be foreseen", problems, "give the number of columns that are bought")
+        raise PlanError("invalid number of columns", problems, "give the number of columns that are bought")
     names = [f"column {i}" for i in range(columns)]
     facts: Any = {"adjacency": adjacency, "rows": 1 if adjacency == "replace" else None}
     if rows_per_person > 1:

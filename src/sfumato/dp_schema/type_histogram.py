@@ -107,7 +107,7 @@ def form_counts(joint: Counts) -> Counts:
 
 @dataclass(frozen=True)
 class InferredForm:
-    """What the noisy first count says about a column."""
+    """The form of a column that the noisy first count shows."""
 
     reading: Reading
     whole: bool = False

@@ -19,6 +19,7 @@ from sfumato.errors import PlanError, TableError
 from sfumato.formatting import percent
 from sfumato.metrics.confidence import mean_interval
 from sfumato.metrics.distances import ecdf_differences, finite_columns
+from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
 
@@ -82,10 +83,10 @@ class ColumnCopies(Part):
 
     def ratio(self, name: str) -> Ratio:
         """Return one ratio by its name, such as ``median`` or ``Q90``."""
-        found = next((each for each in self.ratios if each.name == name), None)
-        if found is None:
+        ratio = next((each for each in self.ratios if each.name == name), None)
+        if ratio is None:
             raise PlanError(f"no ratio {name!r}", next_step=f"use one of: {', '.join(r.name for r in self.ratios)}")
-        return found
+        return ratio
 
     def statement(self) -> str:
         """Return everything in words, first of all who may read it."""
@@ -93,8 +94,8 @@ class ColumnCopies(Part):
         brackets = f"; in brackets {percent(self.level, 6)} intervals over copies" if self.copies > 1 else ""
         lines = [CONFIDENTIAL, f"{self.records:,} confidential values against {many}{brackets}."]
         lines.append(f"ECDF: largest difference {self.ecdf_max}, mean squared difference {self.ecdf_msq}.")
-        said = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]
-        return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(said)}."])
+        ratios = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]
+        return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(ratios)}."])
 
 
 def compare_column_copies(
@@ -160,33 +161,31 @@ def _as_copies(copies: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
 
 def compare_copies(
     original: Any,
-    copies: Sequence[Any],
+    released: Any,
     schema: Schema,
     columns: Sequence[str] | None = None,
     quantiles: Sequence[float] = QUANTILES,
 ) -> dict[str, ColumnCopies]:
     """Compare numbers and dates column by column; all that the table and every copy have, unless named.
 
-    ``original`` and ``copies`` are tables, frames or paths. Missing values are left out of both sides.
+    ``original`` is a table, frame or path; ``released`` a release, a bundle, a frame or path, or a list of copies.
+    Missing values are left out of both sides.
     """
+    several = list(released) if isinstance(released, list | tuple) else [released]
+    copies = [copy for each in several for copy in open_evaluation_input(each).require_rows().copies_for(schema)]
     names = _compared(schema, copies, columns)
     true = _values(original, schema, names, "the table")
-    made = [_values(copy, schema, names, f"copy {i}") for i, copy in enumerate(copies, 1)]
-    return {name: compare_column_copies(true[name], [each[name] for each in made], quantiles) for name in names}
+    values = [_values(copy, schema, names, f"copy {i}") for i, copy in enumerate(copies, 1)]
+    return {name: compare_column_copies(true[name], [each[name] for each in values], quantiles) for name in names}
 
 
 def _compared(schema: Schema, copies: Sequence[Any], columns: Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns to compare, or refuse with every problem."""
-    fits = [name for name in schema.releasable if schema[name].is_ordered]
-    if columns is None:
-        there = [set(getattr(copy, "column_names", fits)) for copy in copies]
-        names = [name for name in fits if all(name in each for each in there)]
-        problems = [] if names else ["the release has no column of numbers or dates"]
-    else:
-        names = list(columns)
-        problems = [
-            f"{name!r} is no column of numbers or dates that may be released" for name in names if name not in fits
-        ]
+    released = [set(shared_columns(schema, copy)[0]) for copy in copies]
+    fits = [name for name in schema.releasable if schema[name].is_ordered and all(name in each for each in released)]
+    names = fits if columns is None else list(columns)
+    problems = [f"{name!r} is no released column of numbers or dates" for name in names if name not in fits]
+    problems += [] if names else ["the release has no column of numbers or dates"]
     if problems:
         raise PlanError("these columns cannot be compared", problems, f"name some of: {', '.join(fits) or 'none'}")
     return tuple(names)
@@ -195,7 +194,7 @@ def _compared(schema: Schema, copies: Sequence[Any], columns: Sequence[str] | No
 def _values(source: Any, schema: Schema, names: tuple[str, ...], what: str) -> dict[str, FloatArray]:
     """Return the values of each column that are there."""
     points = read_rows_view(source, schema, names).points
-    found = {name: points[~np.isnan(points[:, i]), i] for i, name in enumerate(names)}
-    if empty := [name for name, values in found.items() if not len(values)]:
+    columns = {name: points[~np.isnan(points[:, i]), i] for i, name in enumerate(names)}
+    if empty := [name for name, values in columns.items() if not len(values)]:
         raise TableError(f"{what} has no value of {', '.join(empty)}", next_step="leave the column out")
-    return found
+    return columns

@@ -14,7 +14,7 @@ from sfumato.bounded_reads import is_folder
 from sfumato.bundle.read import open_bundle
 from sfumato.core.method import Makes, Method
 from sfumato.core.release import Release
-from sfumato.errors import PlanError, SchemaError, TableError
+from sfumato.errors import BundleError, PlanError, SchemaError, TableError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.schema import Schema
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationInput:
-    """What was released, and what is known about how; of anybody's rows nothing but the rows is known."""
+    """What was released, and what is known about how it was made; of anybody's rows only the rows are known."""
 
     makes: Makes
     tables: Mapping[tuple[str, ...], Any]
@@ -40,11 +40,49 @@ class EvaluationInput:
     """The public document of a bundle, where it is one."""
     release: Release | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    copies: tuple[Any, ...] = ()
+    """All copies of released rows."""
+    folder: Path | None = None
+    """Of a bundle."""
 
     @property
     def rows(self) -> Any:
         """The first released table."""
         return next(iter(self.tables.values()))
+
+    @property
+    def created_at(self) -> str:
+        """When it was released; empty for anybody's rows."""
+        known = self.release if self.document is None else self.document
+        return "" if known is None else known.created_at
+
+    def require_method(self) -> Method:
+        """Return the method, or refuse a release by one that this version does not know."""
+        if self.method is None:
+            raise PlanError(
+                "this version knows no method of that name" if self.schema else "nobody says how these rows were made",
+                next_step="open it with the version of sfumato that wrote it (release.json names it)",
+            )
+        return self.method
+
+    def require_rows(self) -> EvaluationInput:
+        """Return it, or refuse counts and values, which cannot be compared row by row."""
+        if self.makes == "rows":
+            return self
+        what = "the release" if self.folder is None else repr(str(self.folder))
+        raise BundleError(
+            f"{what} holds {self.makes}, not rows: there is nothing to compare row by row",
+            next_step="give a release of synthetic rows; 'sfumato calibrate' measures the error of counts, and "
+            "'sfumato utility' what else a release can be used for",
+        )
+
+    def rows_for(self, schema: Schema) -> Any:
+        """Return the released rows as something that is read by the schema of a table."""
+        return self.copies_for(schema)[0]
+
+    def copies_for(self, schema: Schema) -> tuple[Any, ...]:
+        """Return all copies of the released rows so."""
+        return self.copies if self.schema is not None else tuple(open_rows(copy, schema) for copy in self.copies)
 
 
 def open_evaluation_input(released: Any) -> EvaluationInput:
@@ -52,15 +90,17 @@ def open_evaluation_input(released: Any) -> EvaluationInput:
     if isinstance(released, Release):
         makes, notes = released.method.makes, _copies(released.method.makes, len(released.tables))
         tables = _first(makes, released.tables)
-        told = (released.schema, released.guarantee, released.method, released.events)
-        return EvaluationInput(makes, tables, *told, release=released, notes=notes)
+        facts = (released.schema, released.guarantee, released.method, released.events)
+        copies = tuple(released.tables.values())
+        return EvaluationInput(makes, tables, *facts, release=released, notes=notes, copies=copies)
     if isinstance(released, str | Path) and is_folder(released):
         opened = open_bundle(released)
         document, makes = opened.document, opened.document.method.makes
         tables, notes = _first(makes, dict(opened.tables)), _copies(makes, len(opened.tables))
-        told = (opened.schema, document.guarantee, _method(opened), document.events)
-        return EvaluationInput(makes, tables, *told, document, notes=notes)
-    return EvaluationInput("rows", {("synthetic",): released})
+        facts = (opened.schema, document.guarantee, _method(opened), document.events)
+        copies = tuple(table for _, table in opened.tables)
+        return EvaluationInput(makes, tables, *facts, document, notes=notes, copies=copies, folder=Path(released))
+    return EvaluationInput("rows", {("synthetic",): released}, copies=(released,))
 
 
 def _first(makes: str, tables: Mapping[tuple[str, ...], Any]) -> Mapping[tuple[str, ...], Any]:
@@ -84,7 +124,7 @@ def private_table(table: Any, schema: Schema | str | Path | None, own: Schema | 
     if isinstance(table, Table):
         return table
     if isinstance(table, Release):
-        raise TableError("a release stands where the table belongs", next_step=f"write {how}")
+        raise TableError("arguments swapped: expected a table, found a release", next_step=f"write {how}")
     facts = schema if schema is not None else own
     if facts is None:
         raise SchemaError(
@@ -99,9 +139,9 @@ def open_rows(source: Any, schema: Schema) -> Any:
     return source if isinstance(source, Table) else Table(schema, open_source(source, schema.source, schema.columns))
 
 
-def shared_columns(schema: Schema, made: Any) -> tuple[list[str], list[str]]:
+def shared_columns(schema: Schema, released: Any) -> tuple[list[str], list[str]]:
     """Return the columns that both sides have, and those that the release lacks."""
-    there = set(made.source.engine.table.columns if isinstance(made, Table) else made.column_names)
+    there = set(released.source.engine.table.columns if isinstance(released, Table) else released.column_names)
     fits = [name for name in schema.releasable if not schema[name].is_open]
     names = [name for name in fits if name in there]
     if not names:

@@ -49,7 +49,7 @@ def sha256_hex(text: str) -> str:
 
 @dataclass(frozen=True)
 class SealedDocument:
-    """How one kind of document is laid out for readers, and what its seal covers: everything but the seal itself.
+    """Layout of one kind of document; its seal covers everything but the seal itself.
 
     >>> layout = SealedDocument(indent=1)
     >>> body = layout.sealed({"b": 1, "a": "x"})

@@ -36,7 +36,7 @@ def to_fraction(value: Number, what: str = "epsilon") -> Fraction:
 
 
 def shorten_for_message(value: object) -> str:
-    """Write what was found for a message; numbers with hundreds of digits are told by their size."""
+    """Write a value for a message; numbers with hundreds of digits are described by their size."""
     if isinstance(value, int | Fraction) and abs(value) >= TOO_LARGE:
         return f"one of 10^{LARGEST_EXPONENT} or more"
     try:

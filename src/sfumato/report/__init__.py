@@ -1,4 +1,4 @@
-"""Pages: the report of a release, README, comparison, attacks, impact assessment."""
+"""Reports of releases, comparisons, attacks and risks: pages, charts and their texts."""
 
 from __future__ import annotations
 

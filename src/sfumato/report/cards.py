@@ -34,6 +34,25 @@ class Bar:
     """Ends of the whisker: where the noise may have moved the end of the bar from."""
 
 
+def level_bar(
+    label: str,
+    words: str,
+    value: float,
+    top: float,
+    span: tuple[float, float] | None = None,
+    true: tuple[str, float] | None = None,
+) -> Bar:
+    """Return the bar of a level beside its true value, if that is known; its whisker stays on the card."""
+    ends = None if span is None else (100 * max(span[0], 0.0) / top, min(100.0, 100 * span[1] / top))
+    beside, length = ("", None) if true is None else (true[0], 100 * true[1] / top)
+    return Bar(label, words, 100 * max(value, 0.0) / top, beside, length, ends)
+
+
+def noise_span(value: float, reach: float) -> tuple[float, float] | None:
+    """Return where noise of some reach may have moved a value from; none for one that may be noise alone."""
+    return (value - reach, value + reach) if value > reach > 0 else None
+
+
 @dataclass(frozen=True)
 class ColumnCard:
     """One column, released or on both sides."""

@@ -145,7 +145,7 @@ def render_page(template: str, **context: Any) -> str:
     """Return a page: ``template`` extends page.html.j2; its navigation and its glossary follow from what it says."""
     script = _read(INTERACT)
     frame = {"style": _read(STYLE), "interact": script, "allowed_scripts": _source(script)}
-    return add_navigation_and_glossary(_environment().get_template(template).render(**frame, **context))
+    return add_navigation_and_glossary(template_environment().get_template(template).render(**frame, **context))
 
 
 def _source(script: str) -> str:
@@ -154,10 +154,11 @@ def _source(script: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def template_environment(autoescape: bool = True) -> jinja2.Environment:
+    """Return the environment of the templates beside this module: of pages, or of code, which needs no escaping."""
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(_read),
-        autoescape=True,
+        autoescape=autoescape,  # noqa: S701  the page that shows code escapes it
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

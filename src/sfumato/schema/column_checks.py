@@ -286,7 +286,7 @@ def _listed(marks: Any) -> tuple[Any, ...]:
 
 
 def format_problems(kind: str, facts: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with decimals, steps, written forms, labels and marks of origin."""
+    """Return the problems of decimals, steps, written forms, labels and marks of origin."""
     wrong = [
         f"{key} has no meaning for kind {kind!r}"
         for key, kinds in WRITTEN.items()

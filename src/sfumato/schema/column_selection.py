@@ -14,7 +14,7 @@ ColumnRequirement = Callable[[Column], Iterable[str]]
 
 
 def selection_problems(schema: Schema, names: Sequence[str], needs: ColumnRequirement | None = None) -> list[str]:
-    """Return what is wrong with the columns of a release: unknown, identifying, unfit or repeated ones."""
+    """Return the problems of a selection of columns: unknown, identifying, unfit or repeated ones."""
     problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name, needs)]
     twice = [name for name, times in Counter(names).items() if times > 1]
     return problems + ([f"columns repeat: {', '.join(map(str, twice))}"] if twice else [])

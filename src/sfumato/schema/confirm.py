@@ -18,6 +18,7 @@ from sfumato.errors import (
     UnansweredQuestionError,
     UnchangedDraftError,
 )
+from sfumato.formatting import list_names
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation
@@ -35,13 +36,14 @@ VOUCH = (
     "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
     "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
-ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: every row is somebody else's"
+MOST_NAMED = 8
+ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: each person has one row"
 MOST_LISTED = 40
 """Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
 
 
 class PersonDeclaration(NamedTuple):
-    """Whose rows these are: a column, False where every row is somebody else, None where nobody said."""
+    """The person column; False where each person has one row, None where that is not stated."""
 
     person: str | Literal[False] | None = None
     rows_per_person: int | None = None
@@ -55,7 +57,7 @@ def confirm_schema(
     on: dt.date | None,
     answer: PersonDeclaration,
 ) -> Schema:
-    """Return the schema with the provenance of each fact and no mark of a draft, or refuse what nobody vouched for."""
+    """Return the schema with the provenance of each fact and no marks of a draft; refuse facts without a source."""
     _refuse_odd_sources(schema, sources)
     named = _with_sources(schema, sources)
     standing = unconfirmed_facts(named)
@@ -71,29 +73,34 @@ def confirm_schema(
 
 
 def unconfirmed_facts(schema: Schema) -> tuple[str, ...]:
-    """Return in words what stands as the rows taught it and for which nobody named a source, column by column."""
+    """Describe, column by column, the facts that are still as the draft took them from the rows."""
     columns = (
         f"column {column.name}: {'; '.join(describe_drafted_fact(column, fact) for fact in held)}"
         for column in schema
         if (held := _held(column))
     )
     rules = (
-        f"rule {rule.check!r} as drafted: the rows keep it; must every row?" for rule in schema.rules if rule.taught
+        f"rule {rule.check!r} as drafted: the rows keep it; must every row?"
+        for rule in schema.rules
+        if rule.is_data_derived
     )
     return (*columns, *rules)
 
 
 def _held(column: Column) -> tuple[str, ...]:
-    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.taught, *column.told))
+    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.data_derived_facts, *column.file_facts))
 
 
 def without_fingerprints(schema: Schema) -> Schema:
-    """Return the schema without fingerprints, of which values could be guessed: only which facts the rows taught."""
+    """Return the schema without fingerprints, from which values could be guessed; the origin of each fact stays."""
     if not any(item.drafted for item in (schema, *schema.columns, *schema.rules)):
         return schema
-    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught, from_file=c.told) for c in schema.columns)
-    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
-    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.taught}
+    columns = tuple(
+        dataclasses.replace(c, drafted=(), from_rows=c.data_derived_facts, from_file=c.file_facts)
+        for c in schema.columns
+    )
+    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.is_data_derived) for r in schema.rules)
+    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.data_derived_facts}
     return dataclasses.replace(schema, **whole, is_draft=True)  # until a person confirms it
 
 
@@ -103,7 +110,7 @@ def released(schema: Schema) -> Schema:
     It has no marks of a draft, no notes, which speak of what was left out, and no encoding that was read off the rows.
     """
     bare = dataclasses.replace(without_fingerprints(schema), notes=())
-    if "encoding" not in bare.taught:
+    if "encoding" not in bare.data_derived_facts:
         return bare
     marks = tuple(fact for fact in bare.from_rows if fact != "encoding")
     return dataclasses.replace(bare, from_rows=marks, source=dataclasses.replace(bare.source, encoding=None))
@@ -121,12 +128,8 @@ def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
         raise SchemaError(
             f"{len(problems)} of the sources do not fit table {schema.name!r}",
             problems,
-            f"name columns ({_few(schema.names)}), rules by their check, or '*' for all the rest",
+            f"name columns ({list_names(schema.names, MOST_NAMED)}), rules by their check, or '*' for all the rest",
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:
@@ -168,7 +171,7 @@ def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequen
     if standing and questions:
         error = UnansweredDraftError
     what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
-    parts = [f"{what} exactly as the rows taught"] if standing else []
+    parts = [f"{what} exactly as drafted from the rows"] if standing else []
     parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
     problems, over = [*questions, *standing][:MOST_LISTED], len(questions) + len(standing) - MOST_LISTED
     raise error(
@@ -179,7 +182,7 @@ def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequen
 
 
 def confirmation_steps(error: type[SchemaError], schema: Schema, vouch: str, answer: str) -> str:
-    """Return what to do about a refusal, a line for each step, in the words of whoever was called."""
+    """Return the steps that resolve a refusal, in the words of the interface that was called."""
     steps = [answer.format(column=schema.person_candidates[0])] if issubclass(error, UnansweredQuestionError) else []
     steps += [vouch] if issubclass(error, UnchangedDraftError) else []
     return "\n  and: ".join(steps)

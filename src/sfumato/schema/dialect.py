@@ -24,7 +24,7 @@ THOUSANDS = (",", ".", " ", "'", "\u00a0", "\u202f", "_")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How values are written in a file. What is None was not said, and the plain form holds.
+    """How values are written in a file; None stands for the plain form.
 
     >>> Dialect(delimiter=";", decimal=",").stated()
     {'delimiter': ';', 'decimal': ','}
@@ -48,7 +48,7 @@ class Dialect:
         if self.thousands == "." and self.decimal is None:  # nothing else can be meant
             object.__setattr__(self, "decimal", ",")
         if problems := self._problems():
-            raise SchemaError("a file cannot be written so", problems, "correct [source], or the options that read")
+            raise SchemaError("invalid file-format options", problems, "correct [source], or the options that read")
 
     def _problems(self) -> list[str]:
         checks = (
@@ -84,11 +84,11 @@ class Dialect:
         except (SchemaError, TypeError) as error:
             strange += error.problems if isinstance(error, SchemaError) else ["[source] missing needs a list of texts"]
         if strange or dialect is None:
-            raise SchemaError("a file cannot be written so", strange, "correct the option, or [source] in the schema")
+            raise SchemaError("invalid file-format options", strange, "correct the option, or [source] in the schema")
         return dialect
 
     def stated(self) -> dict[str, Any]:
-        """Return what was said, by key."""
+        """Return the stated options by name."""
         facts = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         return {
             key: list(value) if key == "missing" else value for key, value in facts.items() if value not in (None, ())
@@ -123,7 +123,7 @@ class Dialect:
         return cls.of(options)
 
     def over(self, other: Dialect) -> Self:
-        """Return this dialect with the facts of another where this one says nothing: options go before the schema."""
+        """Return this dialect, completed by another: options go before the schema."""
         mine, theirs = self.stated(), other.stated()
         return type(self)(**{**theirs, **mine})
 

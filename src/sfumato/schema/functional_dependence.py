@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import BoolArray
+from sfumato.formatting import list_names
 from sfumato.schema.column import Column, day_number
 from sfumato.schema.column_checks import parse_as_kind
 
@@ -77,7 +78,7 @@ def column_name(node: ast.expr) -> str | None:
 
 
 def normalise_map(written: Any) -> Any:
-    """Return a map as pairs that can be compared; what is no map stays, to be refused with the schema."""
+    """Return a map as pairs that can be compared; anything else is returned as it is, for the schema to refuse."""
     pairs = list(cast("Mapping[Any, Any]", written).items()) if isinstance(written, Mapping) else written
     try:
         return tuple((_plain(key), _plain(value)) for key, value in pairs)
@@ -186,28 +187,27 @@ def _total(pairs: list[tuple[Any, Any]], source: Column, target: Column) -> tupl
 
 def _level_problems(keys: Sequence[Any], source: Column) -> list[str]:
     there = set(keys)
-    unsaid = [level for level in source.levels if level not in there]
+    missing = [level for level in source.levels if level not in there]
     twice = [format_key(key) for key, times in Counter(keys).items() if times > 1]
-    problems = [f"{', '.join(twice[:SHOWN])}: said twice"] if twice else []
-    more = ", ..." if len(unsaid) > SHOWN else ""
-    return problems + ([f"nothing is said of {', '.join(map(format_key, unsaid[:SHOWN]))}{more}"] if unsaid else [])
+    problems = [f"{list_names(twice, SHOWN)}: two entries"] if twice else []
+    return problems + ([f"no entry for {list_names([*map(format_key, missing)], SHOWN)}"] if missing else [])
 
 
 def _interval_problems(keys: Sequence[Any], source: Column) -> list[str]:
     """Return where intervals leave gaps or overlap."""
     if not keys:
-        return [f"nothing is said of any value of {source.name}"]
+        return [f"no entry for any value of {source.name}"]
     low, high = cast("tuple[Any, Any]", source.bounds)
     problems: list[str] = []
     if keys[0][0] > low:
-        problems.append(f"nothing is said of values below {keys[0][0]}")
+        problems.append(f"no entry for values below {keys[0][0]}")
     for before, after in pairwise(keys):
         wanted = _next(before[1], source)
         if after[0] != wanted:
             words = "overlap" if after[0] < wanted else "leave a gap"
             problems.append(f"{format_key(before)} and {format_key(after)} {words}")
     if keys[-1][1] < high:
-        problems.append(f"nothing is said of values above {keys[-1][1]}")
+        problems.append(f"no entry for values above {keys[-1][1]}")
     return problems
 
 
@@ -259,7 +259,7 @@ class DependenceMap:
 
     @cached_property
     def images(self) -> NDArray[Any]:
-        """What the target is at each place; where it is missing the entry means nothing."""
+        """The target's value of each pair; meaningless where it is missing."""
         values = [_filler(self.target) if value is None else _as_number(value) for _, value in self.pairs]
         if self.target.is_ordered:
             return np.array(values, np.int64 if self.target.is_discrete else np.float64)
@@ -287,7 +287,7 @@ class DependenceMap:
         return np.where(missing, len(self.pairs) - 1, indices)
 
     def of(self, values: NDArray[Any], missing: BoolArray) -> tuple[NDArray[Any], BoolArray]:
-        """Return what the target is for values of the source, and where it is missing."""
+        """Return the target's values for values of the source, and where the target is missing."""
         places = self.places(values, missing)
         return self.images[places], self.missing[places]
 
@@ -307,7 +307,7 @@ def _filler(target: Column) -> Any:
 
 
 def conflicting_maps(dependences: Iterable[tuple[FunctionalDependence | None, Any]]) -> list[str]:
-    """Return what is said twice and differently: two maps of one column to another."""
+    """Return the dependences for which two different maps are stated."""
     maps: dict[FunctionalDependence, Any] = {}
     problems: list[str] = []
     for dependence, pairs in dependences:

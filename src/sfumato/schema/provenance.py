@@ -136,7 +136,7 @@ def _mark(fact: str, value: Any, origin: Origin) -> str:
 
 
 def is_stated(fact: str, value: Any) -> bool:
-    """Whether a column says something: that no value is missing is a fact, that thousands have no marks is none.
+    """Whether a value states a fact: "no value is missing" does, "thousands have no marks" does not.
 
     >>> is_stated("missing", False), is_stated("grouped", False), is_stated("bounds", (0, 9))
     (True, False, True)

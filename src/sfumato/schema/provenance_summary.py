@@ -39,7 +39,7 @@ class FactProvenance(NamedTuple):
 
     @property
     def is_domain(self) -> bool:
-        """Whether the fact says which values are possible, and not how they are written."""
+        """Whether the fact is about which values are possible, not about how they are written."""
         return self.fact in (*DOMAIN_FACTS, RULE)
 
 
@@ -53,23 +53,23 @@ class SchemaProvenance:
     def of(cls, schema: Schema) -> SchemaProvenance:
         """Return the facts of a schema, column by column and then the rules."""
         columns = [FactProvenance(c.name, fact, came) for c in schema for fact, came in c.provenance.items()]
-        whole = [FactProvenance(TABLE, fact, Provenance("rows")) for fact in schema.taught if fact in WHOLE]
+        whole = [FactProvenance(TABLE, fact, Provenance("rows")) for fact in schema.data_derived_facts if fact in WHOLE]
         return cls((*columns, *whole, *(FactProvenance(rule.check, RULE, rule.provenance) for rule in schema.rules)))
 
     def domains(self, origin: Origin | None = None) -> tuple[FactProvenance, ...]:
-        """Return bounds, values, edges and rules, of one origin if asked: what shapes the cells of a release."""
+        """Return bounds, values, edges and rules, optionally of one origin: they define the cells of a release."""
         return tuple(fact for fact in self.facts if fact.is_domain and origin in (None, fact.provenance.origin))
 
     def forms(self, origin: Origin) -> tuple[FactProvenance, ...]:
-        """Return facts about the written form of one origin: what may be missing, decimals, steps, marks, words."""
+        """Return the facts about written form of one origin: missing values, decimals, steps, marks, words."""
         return tuple(fact for fact in self.facts if not fact.is_domain and fact.provenance.origin == origin)
 
     def absences(self) -> tuple[FactProvenance, ...]:
-        """Return what was bought about missing values."""
+        """Return the bought facts about missing values."""
         return tuple(fact for fact in self.forms("bought") if fact.fact == "missing")
 
     def by_words(self, origin: Origin) -> dict[str | None, tuple[FactProvenance, ...]]:
-        """Return facts of one origin by what was said of them: domains by source, all that was bought by its entry."""
+        """Group the facts of one origin by source; bought ones by their entry of the ledger."""
         by_source: dict[str | None, list[FactProvenance]] = {}
         for fact in (*self.domains(origin), *(self.absences() if origin == "bought" else ())):
             by_source.setdefault(fact.provenance.source, []).append(fact)

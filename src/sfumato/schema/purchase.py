@@ -31,7 +31,7 @@ class Purchase:
 
 
 def purchase_problems(purchases: Sequence[Purchase]) -> list[str]:
-    """Return what is wrong with the purchases of a schema."""
+    """Return the problems of the purchases of a schema."""
     blank = [
         f"[[purchases]] {key}: needs a text"
         for each in purchases

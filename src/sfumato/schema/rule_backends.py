@@ -17,7 +17,7 @@ from sfumato.schema.functional_dependence import DependenceMap
 
 
 class RuleBackend(Protocol):
-    """What a host of values must offer so that a rule can be evaluated on it."""
+    """The operations that a backend offers so that a rule can be evaluated on it."""
 
     def column(self, name: str) -> Any: ...
     def literal(self, value: Any) -> Any: ...
@@ -232,7 +232,7 @@ class TypeCheckBackend:
 
 
 def rule_type(column: Column) -> str:
-    """Return what a column's values are in a rule."""
+    """Return the type of a column's values in a rule."""
     if column.kind in ("boolean", "date"):
         return column.kind
     return "number" if column.is_ordered or column.has_integer_levels else "text"

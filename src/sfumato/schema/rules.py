@@ -60,7 +60,7 @@ HELP = (
 
 
 def rule_fingerprint(check: str) -> str:
-    """Return the mark of a drafted rule. A rule that somebody rewrites loses it: it is that person's word.
+    """Return the fingerprint of a drafted rule; a rule that a person rewrites no longer has it.
 
     >>> rule_fingerprint("a <= b") == rule_fingerprint("a<=b") != rule_fingerprint("a < b")
     True
@@ -95,15 +95,15 @@ class Rule:
             object.__setattr__(self, "map", normalise_map(self.map))
 
     @property
-    def taught(self) -> bool:
-        """Whether the rows taught the rule, accepted or not, and nobody named a source for it."""
+    def is_data_derived(self) -> bool:
+        """Whether the rule was taken from the rows, accepted or not, without a named source."""
         as_drafted = self.drafted is True or self.drafted == rule_fingerprint(self.check)
         return self.from_rows or (as_drafted and self.source is None)
 
     @property
     def provenance(self) -> Provenance:
         """Where the rule comes from."""
-        return Provenance("rows") if self.taught else Provenance("public", self.source)
+        return Provenance("rows") if self.is_data_derived else Provenance("public", self.source)
 
     @cached_property
     def dependence(self) -> FunctionalDependence | None:
@@ -166,7 +166,7 @@ class Rule:
         return tuple(names)
 
     def require_meaning(self, columns: Mapping[str, Column | None]) -> None:
-        """Refuse a rule that names unknown columns, or compares what cannot be compared.
+        """Type-check a rule: refuse unknown columns and values that cannot be compared.
 
         A column that is there but could not be read is None: nothing is said about it.
         """
@@ -184,7 +184,7 @@ class Rule:
         if kinds.absent:
             raise self._error(f"unknown column {', '.join(kinds.absent)}")
         if not kinds.names_column:
-            raise self._error("it speaks of no column")
+            raise self._error("it names no column")
 
     def _require_origin(self) -> None:
         mark: Any = self.drafted

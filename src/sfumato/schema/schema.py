@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, cast
 from sfumato.argument_errors import checked_arguments, checked_parameters
 from sfumato.bounded_reads import bounded_text
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
+from sfumato.formatting import list_names
 from sfumato.lazy import HOOKS, load_object
 from sfumato.reprs import ReprMixin
 from sfumato.schema.column import Column
@@ -176,12 +177,12 @@ class Schema(ReprMixin):
         person: str | Literal[False] | None = None,
         rows_per_person: int | None = None,
     ) -> Self:
-        """Return the schema as confirmed: the custodian says where its facts come from.
+        """Return the confirmed schema: the custodian states where its facts come from.
 
         ``sources`` names, by column or by a rule's check, where facts are published; "*" stands for all the rest. What
         still stands exactly as it was drafted needs a source, or ``accept_unchanged``, which every guarantee then
         states. ``person`` answers whose rows these are: a column, of which ``rows_per_person`` rows count at most, or
-        False where every row is somebody else. ``by`` is who says so, the account's name unless given.
+        False where each person has one row. ``by`` is who says so, the account's name unless given.
         """
         from sfumato.schema.confirm import PersonDeclaration, confirm_schema
 
@@ -194,8 +195,8 @@ class Schema(ReprMixin):
         return not (self.is_draft or self.person_candidates or self._marked)
 
     @property
-    def taught(self) -> tuple[str, ...]:
-        """Facts about the whole table that the rows taught: which columns there are, how the file is encoded."""
+    def data_derived_facts(self) -> tuple[str, ...]:
+        """Facts about the whole table that were taken from the rows: its columns and its encoding."""
         facts = {"columns": True, "encoding": self.source.encoding}
         marked = (*self.from_rows, *unchanged(facts, self.drafted))
         return tuple(fact for fact in TABLE_FACTS if fact in marked)
@@ -207,7 +208,7 @@ class Schema(ReprMixin):
         return columns + [repr(rule.check) for rule in self.rules if rule.drafted]
 
     def save(self, path: str | Path) -> Path:
-        """Write the schema as TOML and return the path; a draft tells true values, so only its owner may read it."""
+        """Write the schema as TOML and return the path; a draft holds true values, so only its owner may read it."""
         target, text = Path(path), self.to_toml()
         try:
             if not self.is_confirmed:
@@ -281,9 +282,9 @@ class Schema(ReprMixin):
         return tuple(self[name].size for name in names)
 
     def with_words(self, words: Mapping[str, str | None]) -> Self:
-        """Return a copy that says more to the readers of a release, by the names of PUBLIC_WORDS; None says nothing."""
+        """Return a copy with texts for the readers of a release, by the names of PUBLIC_TEXTS; None is left out."""
         if problems := text_problems(words):
-            raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
+            raise SchemaError(f"table {self.name!r} has invalid texts", problems, "docs/schema.md lists the names")
         texts: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
         return dataclasses.replace(self, **texts) if texts else self
 
@@ -302,31 +303,27 @@ class Schema(ReprMixin):
                     f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
                 )
         if problems:
-            raise SchemaError(
-                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
-            )
+            raise SchemaError(f"invalid changes to the columns of table {self.name!r}", problems, "correct the changes")
         return dataclasses.replace(self, columns=tuple(columns))
 
     def require_confirmed(self) -> None:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
         if self.is_confirmed:
             return
-        marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
-        asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
+        marks = (
+            []
+            if self.is_draft or not self._marked
+            else [f"marks of the draft stand in {list_names(self._marked, MOST_MARKED)}"]
+        )
+        asked = f"whose rows these are ({list_names(self.person_candidates, MOST_MARKED)}?) is not answered"
         by_rows = any(not mark.endswith(OF_FILE) for column in self.columns for mark in column.drafted)
-        taught = f"{'were' if by_rows else 'may have been'} learned from the private rows"
+        origin = f"{'were' if by_rows else 'may have been'} learned from the private rows"
         raise DraftSchemaError(
-            f"the schema of table {self.name!r} is a draft: its bounds and categories {taught}, and publishing "
+            f"the schema of table {self.name!r} is a draft: its bounds and categories {origin}, and publishing "
             "anything shaped by them would leak (the largest income, a rare diagnosis)",
             marks + ([asked] if self.person_candidates else []),
             "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_MARKED]) + (
-        f" and {len(names) - MOST_MARKED} more" if len(names) > MOST_MARKED else ""
-    )
 
 
 def _hide(path: Path) -> None:
@@ -348,7 +345,7 @@ def _reason(error: Exception) -> str:
 
 
 def table_problems(facts: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the facts about the table itself."""
+    """Return the problems of the facts about the table itself."""
     name, rows, per_person = facts["name"], facts["rows"], facts["rows_per_person"]
     draft = facts["is_draft"]
     return [
@@ -365,7 +362,7 @@ def table_problems(facts: Mapping[str, Any]) -> list[str]:
 
 
 def text_problems(words: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with words for the readers of a release."""
+    """Return the problems of the texts for readers of a release."""
     unknown = [f"{key!r} is none of {', '.join(PUBLIC_TEXTS)}" for key in words if key not in PUBLIC_TEXTS]
     return unknown + [problem for key in PUBLIC_TEXTS for problem in _words_problems(key, words.get(key))]
 
@@ -387,13 +384,13 @@ def _adjacency_problems(adjacency: Any, rows: Any, person: Any) -> list[str]:
 
 
 def name_problems(names: Sequence[str]) -> list[str]:
-    """Return what is wrong with the names of the columns."""
+    """Return the problems of the column names."""
     problems = _unless(bool(names), "no [columns.NAME] section: name at least one column")
     return problems + [f"column {name}: stands {n} times" for name, n in Counter(names).items() if n > 1]
 
 
 def person_problems(person: Any, columns: Mapping[str, Column | None]) -> list[str]:
-    """Return what is wrong with the column that tells people apart; a column that could not be read is None."""
+    """Return the problems of the person column; a column that could not be read is None."""
     if person is None:
         return []
     if not isinstance(person, str) or person not in columns:
@@ -409,7 +406,7 @@ def person_problems(person: Any, columns: Mapping[str, Column | None]) -> list[s
 
 
 def rule_problems(rules: Sequence[Rule], columns: Mapping[str, Column | None]) -> list[str]:
-    """Return what is wrong with the rules: how they are written, and what they say about the columns."""
+    """Return the problems of the rules: syntax, unknown columns, types, contradictions."""
     problems: list[str] = []
     for rule in rules:
         try:

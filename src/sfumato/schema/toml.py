@@ -48,7 +48,7 @@ def parse_schema(text: str, origin: str) -> Schema:
         raise SchemaError(
             f"{origin} has {count} problem{'s' if count != 1 else ''}",
             reader.problems,
-            "mend the schema; docs/schema.md lists every key",
+            "correct the schema; docs/schema.md lists every key",
         )
     return schema
 
@@ -61,7 +61,7 @@ def _document(text: str, origin: str) -> Mapping[str, Any]:
             f"{origin} is nested too deep", next_step="no key of a schema nests; see docs/schema.md"
         ) from error
     except (ValueError, TypeError, AttributeError) as error:  # TOML's own error, and numbers of thousands of digits
-        raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="mend the TOML at that place") from error
+        raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="correct the TOML there") from error
 
 
 @dataclass
@@ -110,7 +110,7 @@ class _SchemaParser:
         }
 
     def is_asked(self, table: Mapping[str, Any]) -> bool:
-        """Whether nobody said whose rows these are."""
+        """Whether the person column is still an open question."""
         return table.get("person", UNANSWERED) == UNANSWERED
 
     def candidates(self, table: Mapping[str, Any]) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def format_schema(schema: Schema) -> str:
-    """Write a schema as TOML; a draft carries comments that say what to look at.
+    """Write a schema as TOML; a draft has comments on what to review.
 
     Arrays are joined as text: a library that keeps every element as a node of its own needs hours for a million.
     """
@@ -280,7 +280,7 @@ def _table_facts(schema: Schema) -> dict[str, Any]:
 
 
 def confirmation_section(confirmation: Confirmation) -> dict[str, Any]:
-    """Return who confirmed a schema, as its file says it."""
+    """Return the section of the file that records who confirmed the schema."""
     accepted = {"accepted_unchanged": True} if confirmation.accepted_unchanged else {}
     return {"by": confirmation.by, "on": confirmation.on, **accepted}
 

@@ -40,7 +40,7 @@ class Table(ReprMixin):
 
     def _lines(self) -> tuple[tuple[str, str], ...]:
         schema = self.schema
-        person = schema.person or "every row is somebody else"
+        person = schema.person or "each person has one row"
         return (("columns", ", ".join(schema.names)), ("person", person), ("schema", repr(schema)))
 
     @property
@@ -55,7 +55,7 @@ class Table(ReprMixin):
 
     @cached_property
     def contradictions(self) -> tuple[Violation, ...]:
-        """Every dependence without a map that the rows contradict; a release is made all the same."""
+        """Every dependence without a map that the rows contradict; such a table can still be released."""
         return find_broken_dependences(self.source.engine, self.schema)
 
     def check(self) -> tuple[Violation, ...]:
@@ -80,14 +80,14 @@ class Table(ReprMixin):
         """Return what to do about misfits; texts that an option would make readable are told with that option."""
         from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
 
-        step = "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
+        step = "correct the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
         unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
         options = combined_options(dialect_hints(self.source, unread)) if unread else ""
         current = self.source.dialect.as_options()
         return f"say how the file is written: {options}; or {step}" if options not in ("", current) else step
 
     def rehearse(self) -> None:
-        """Try, on no rows, all that a release needs of this table: what cannot work is refused before a spend."""
+        """Try, on no rows, everything that a release asks of this table, so that failures come before the spend."""
         dry_run_counting(self.source.engine, self.schema)
         self.schema.to_toml()
 
@@ -132,7 +132,9 @@ def read(
     schema's ``[source]`` says.
     """
     if isinstance(source, Schema):
-        raise TableError("the schema stands where the table belongs", next_step="write read(data, schema)")
+        raise TableError(
+            "arguments swapped: expected a table first, then the schema", next_step="write read(data, schema)"
+        )
     facts = _facts(schema)
     written = Dialect.of({"delimiter": delimiter, **dialect}).over(facts.source)
     infer = not any(column.bought for column in facts.columns)  # what was bought is read as it was then

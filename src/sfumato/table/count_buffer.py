@@ -14,9 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.schema.column import Column
-from sfumato.table.counting_loops import kernels_for
 from sfumato.table.engines.engine import BATCH_ROWS
 from sfumato.table.marginal_cover import ColumnSet
+from sfumato.table.numpy_loops import loops_for
 
 if TYPE_CHECKING:
     from sfumato.table.encode import ColumnEncoder
@@ -112,13 +112,11 @@ class CountBuffer:
     def _count(self, rows: int) -> None:
         plan = self.layout
         self.steps += rows * len(plan.shapes)
-        kernel = kernels_for(self.steps)
+        loops = loops_for(self.steps)
         if int(np.diff(plan.offsets).max(initial=0)) < 2**31:
-            kernel.fill_marginals(
-                self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts
-            )
+            loops.fill_marginals(self.codes, rows, plan.columns, plan.pointers, plan.strides, plan.offsets, self.counts)
             return
         for s in range(len(plan.shapes)):
             part = slice(int(plan.pointers[s]), int(plan.pointers[s + 1]))
             cells = self.counts[plan.offsets[s] : plan.offsets[s + 1]]
-            kernel.fill_large_marginal(self.codes, rows, plan.columns[part], plan.strides[part], cells)
+            loops.fill_large_marginal(self.codes, rows, plan.columns[part], plan.strides[part], cells)

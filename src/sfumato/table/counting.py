@@ -255,7 +255,7 @@ def _dense(codes: NDArray[np.int64], counts: NDArray[np.int64], shape: tuple[int
 
 
 def dry_run_counting(engine: Engine, schema: Schema) -> None:
-    """Compile and run, on no rows, everything that counts the columns of a release: what fails, fails here."""
+    """Compile and run the counting of a release on no rows, so that failures come before the spend."""
     names = [name for name in schema.releasable if not schema[name].is_open]
     if not names:
         return

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.schema.column import Column
-from sfumato.table.counting_loops import FEW_BINS, kernels_for
+from sfumato.table.numpy_loops import FEW_BINS, loops_for
 
 SMALL_OUTSIDE = 255
 """Code of values outside the domain when codes fit into one byte."""
@@ -45,22 +45,22 @@ def is_text_type(kind: pa.DataType) -> bool:
 
 
 class ColumnEncoder:
-    """Encodes Arrow arrays of one column; tells how many values lie outside the public domain."""
+    """Encodes Arrow arrays of one column and counts the values outside the public domain."""
 
     def __init__(self, column: Column, outside: int) -> None:
         self.column = column
         self.bad = outside
         self.missing = column.present_size if column.missing else outside
-        self.outside = self.missing if column.forgives else outside
+        self.outside = self.missing if column.unreadable_is_missing else outside
         self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
-        self._seen, self._loops = 0, kernels_for(0)
+        self._steps, self._loops = 0, loops_for(0)
         self._lookup = self._whole_lookup()
         self._guess = self._bin_guess()
 
     def __call__(self, array: pa.Array, codes: NDArray[Any]) -> int:
         """Fill ``codes`` and return the number of values outside the domain."""
-        self._seen += len(array)
-        self._loops = kernels_for(self._seen)
+        self._steps += len(array)
+        self._loops = loops_for(self._steps)
         if is_text_type(array.type):
             self._encode_text(array, codes)
         else:

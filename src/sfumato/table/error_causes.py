@@ -23,7 +23,7 @@ ERROR_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 
 
 class Cause(NamedTuple):
-    """What to say about an engine's error."""
+    """The description of an engine's error: a reason and a next step."""
 
     reason: str
     next_step: str
@@ -95,7 +95,7 @@ SIGNS = (
 
 
 def cause_of(error: BaseException) -> Cause:
-    """Return what to say about an engine's error: nothing of its message but numbers.
+    """Describe an engine's error; of its message only numbers are passed on.
 
     >>> cause_of(ValueError("CSV Error on Line: 3\\nOriginal Line: Ann,4,5\\nExpected Number of Columns: 2 Found: 3"))
     Cause(reason='line 3 has 3 fields, and the header 2', next_step='every line needs ... that hold the delimiter')

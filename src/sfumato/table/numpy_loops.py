@@ -1,13 +1,33 @@
-"""The loops of :mod:`sfumato.table.numba_loops` in plain NumPy: the same names, arguments and answers, nothing to load.
+"""Encoding and counting loops in plain NumPy, and the switch to the compiled ones for large tables.
 
-Numba with its compiler takes some 100 MB of memory and half a second to load. A small table is counted before that.
+:mod:`sfumato.table.numba_loops` has the same names, arguments and answers. Numba with its compiler takes some 100 MB of
+memory and half a second to load; a small table is counted before that.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
+
+NUMPY_STEPS = 1 << 22
+"""Values that NumPy encodes or counts in some 30 ms: until then loading Numba would take longer, and 100 MB more."""
+FEW_BINS = 12
+"""Bins up to which comparing with each of them is faster than a guess."""
+
+
+def loops_for(steps: int) -> Any:
+    """Return the loops for so many steps: NumPy's for few, compiled ones for many.
+
+    >>> loops_for(1000).count_code.__module__
+    'sfumato.table.numpy_loops'
+    """
+    if steps <= NUMPY_STEPS:
+        return sys.modules[__name__]
+    from sfumato.table import numba_loops
+
+    return numba_loops
 
 
 def encode_lookup(values: Any, low: int, lookup: Any, outside: int, codes: Any) -> None:

@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from sfumato.bundle.description import PublicRelease, citation, describe_file, description, title
-from sfumato.bundle.document import LAYOUT, Tables
+from sfumato.bundle.document import Tables
+from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.limitations import limitations
 from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
 

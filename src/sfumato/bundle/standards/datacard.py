@@ -6,8 +6,8 @@ import datetime as dt
 from typing import Any, Literal
 
 from sfumato.bundle.description import PublicRelease, citation, page_warnings
-from sfumato.bundle.document import LAYOUT, ExpectedErrors, FileRecord, ReleasedTable
-from sfumato.bundle.ledger_record import DocumentPart
+from sfumato.bundle.document import ExpectedErrors, FileRecord, ReleasedTable
+from sfumato.bundle.ledger_record import LAYOUT, DocumentPart
 from sfumato.bundle.limitations import limitations, noise_half_widths
 from sfumato.core.forecast import Forecast
 from sfumato.privacy.canonical_json import to_jsonable

@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from sfumato.bundle.description import PublicRelease, description, title
-from sfumato.bundle.document import LAYOUT, Tables
+from sfumato.bundle.document import Tables
+from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
 from sfumato.schema import Schema
 from sfumato.schema.column import Column

@@ -70,11 +70,10 @@ def compare(
 
 
 def _compare_values(rows: EvaluationOptions, table: Table, columns: str) -> dict[str, ColumnCopies]:
-    from sfumato.cli.released import released_copies
     from sfumato.evaluate.column_copies import compare_copies
 
     names = None if columns == ALL_COLUMNS else split_names(columns)
-    return compare_copies(table, released_copies(rows.bundle), rows.facts, names)
+    return compare_copies(table, rows.bundle, rows.facts, names)
 
 
 def _show_values(console: Console, values: Mapping[str, ColumnCopies]) -> None:

@@ -65,7 +65,7 @@ def _run(console: Console, questions: Any, bundle: str, file: FileOptions, ledge
 
     with interrupt_note() as note:
         with console.progress("measuring"):
-            table = read(file.data, questions.subject.schema, **file.stated())
+            table = read(file.data, questions.schema, **file.stated())
             quality = measure(questions, table, open_ledger(ledger))
             note.words = f"{spend_summary(quality.entries)}; nothing was written" if quality.entries else note.words
             # the process ends after an error, and the paid numbers with it

@@ -9,7 +9,6 @@ import typer
 from sfumato.bounded_reads import is_folder
 from sfumato.cli.console import Console
 from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, NumericColumns, Repeat, SameOrder, split_names
-from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 
@@ -29,6 +28,7 @@ def location(
     Local interval disclosure (LID) by the nearest row: each person is compared with the nearest released row, and with
     the nearest other person of the table, who is near by chance.
     """
+    from sfumato.metrics.evaluation_input import open_evaluation_input
     from sfumato.risk.interval_disclosure import location_risk
 
     facts = rows.facts
@@ -37,7 +37,7 @@ def location(
             "the rows of a bundle are not in the order of the table",
             next_step="leave out --same-order; what the method measured itself is in the custodian's report",
         )
-    table, released = rows.read(), released_rows(rows.bundle)
+    table, released = rows.read(), open_evaluation_input(rows.bundle).require_rows().rows
     with console.progress("searching nearest rows"):
         risk = location_risk(
             table, released, facts, split_names(columns), tolerance, rows.read_holdout(), same_order, seed

@@ -6,7 +6,9 @@ stated them; nothing was added. They prove nothing about another release: the un
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import NamedTuple
 
 from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon
@@ -49,133 +51,15 @@ class Deployment(NamedTuple):
 
 
 WHOLE = ("user-level", "person-level")
-DEPLOYMENTS = (
-    Deployment("Iconic scenes and photo sections for iOS apps", "Apple", 2023, "", 1.0, 1.5e-07, None),
-    Deployment("Popular Emojis", "Apple", 2017, "Event-level", 4.0, None, None),
-    Deployment("Assistive AI", "Microsoft", 2020, "User-level", 4.0, 1e-07, None),
-    Deployment("Audience Engagement API", "LinkedIn", 2020, "User-month-level", 34.9, 7e-09, None),
-    Deployment("AutoPlay Intent", "Apple", 2017, "User-level", 8.0, None, None),
-    Deployment(
-        "Israel's National Registry of Live Births of 2014",
-        "Israeli Ministry of Health",
-        2024,
-        "Birth-level",
-        9.98,
-        None,
-        None,
-    ),
-    Deployment("Broadband Coverage", "Microsoft", 2021, "User-level", 0.2, None, None),
-    Deployment(
-        "Disclosure Avoidance System for Demographic and Housing Data",
-        "U.S. Census Bureau",
-        2023,
-        "Person-level; housing-unit-level",
-        None,
-        None,
-        15.29,
-    ),
-    Deployment(
-        "Disclosure Avoidance System for Detailed Demographic and Housing Characteristics File A",
-        "U.S. Census Bureau",
-        2023,
-        "Person-level",
-        None,
-        None,
-        19.776,
-    ),
-    Deployment(
-        "Disclosure Avoidance System for Detailed Demographic and Housing Characteristics File B",
-        "U.S. Census Bureau",
-        2024,
-        "Person-level",
-        None,
-        None,
-        17.79,
-    ),
-    Deployment(
-        "Disclosure Avoidance System for Redistricting Data",
-        "U.S. Census Bureau",
-        2021,
-        "Person-level; housing-unit-level",
-        None,
-        None,
-        2.63,
-    ),
-    Deployment(
-        "Disclosure Avoidance System for Supplemental Demographic and Housing Characteristics File",
-        "U.S. Census Bureau",
-        2024,
-        "Person-level",
-        None,
-        None,
-        2.515,
-    ),
-    Deployment(
-        "Census County Business Patterns", "U.S. Census Bureau", 2023, "Business establishment", None, None, 12.058
-    ),
-    Deployment("COVID-19 Exposure Notification Framework", "Google; Apple", 2021, "User-day-level", 8.0, 1e-06, None),
-    Deployment("COVID-19 Search Trends Symptoms", "Google", 2020, "User-day-level", 1.68, None, None),
-    Deployment("Community Mobility Place Visits", "Google", 2020, "User-day-level", 2.64, None, None),
-    Deployment("HealthKit Usage Statistics", "Apple", 2017, "Event-level", 2.0, None, None),
-    Deployment("LinkedIn Hiring Reports", "LinkedIn", 2020, "Event-Month-level", 4.8, 4e-10, None),
-    Deployment("Lookup Hints", "Apple", 2016, "User-level", 8.0, None, None),
-    Deployment(
-        "CTDC Global Victim-Perpetrator Synthetic Dataset",
-        "Microsoft; International Organization for Migration",
-        2023,
-        "User-level",
-        12.0,
-        5.8e-06,
-        None,
-    ),
-    Deployment("Mobility Trends During Hurricane", "Spectus", 2022, "User-level", 10.0, None, None),
-    Deployment("Movement Ranges Map", "Meta", 2020, "User-day-level", 2.0, None, None),
-    Deployment(
-        "Energy Differential Privacy for OhmConnect Virtual Power Plant Measurement",
-        "Recurve",
-        2020,
-        "User-level",
-        4.72,
-        5.06e-09,
-        None,
-    ),
-    Deployment("Safari Energy Draining and Crashing Domains", "Apple", 2017, "Event-level", 4.0, None, None),
-    Deployment(
-        "Synthetic data to test third-party solutions in financial services",
-        "Nationwide Building Society; Hazy (now SAS Data Maker)",
-        2020,
-        "User-account-level",
-        5.0,
-        None,
-        None,
-    ),
-    Deployment("Shared Mobility Dataset", "Google", 2022, "User-trip-level", 0.66, 2.1e-29, None),
-    Deployment("Spanish Next Word Prediction", "Google", 2022, "User-device-level", None, None, 0.81),
-    Deployment("Telemetry Collection in Windows", "Microsoft", 2017, "User-quarter-day-level", 1.672, None, None),
-    Deployment("FLEX", "Uber", 2018, "Tuple-level", 0.01, None, None),
-    Deployment("User-URL Privacy Dataset", "Meta", 2020, "User-level", 1.453, 1e-05, 0.0728),
-    Deployment("Vaccine Search Insights", "Google", 2021, "User-level", 2.19, 1e-05, None),
-    Deployment("Current Pageviews", "Wikimedia Foundation", 2023, "Device-day-level", None, None, 0.015),
-    Deployment(
-        "Wikipedia Geoeditors Activity Statistics",
-        "Wikimedia Foundation",
-        2023,
-        "User-month-country-level",
-        2.0,
-        None,
-        None,
-    ),
-    Deployment("Historical Pageviews", "Wikimedia Foundation", 2023, "Bounded contribution-day", 1.0, None, None),
-    Deployment(
-        "Wikipedia Russian Editor Activity Statistics",
-        "Wikimedia Foundation",
-        2023,
-        "User account-month-level",
-        0.1,
-        None,
-        None,
-    ),
-)
+
+
+def _read() -> tuple[Deployment, ...]:
+    text = (files("sfumato.evaluate.calibrate") / "deployments.toml").read_text(encoding="utf-8")
+    facts = tomllib.loads(text)["deployment"]
+    return tuple(Deployment(*(each.get(name) for name in Deployment._fields)) for each in facts)
+
+
+DEPLOYMENTS = _read()
 """In the order of the registry."""
 
 

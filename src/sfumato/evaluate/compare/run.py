@@ -11,8 +11,7 @@ import numpy as np
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.arrays import FloatArray
-from sfumato.core.release import Release
-from sfumato.errors import BundleError, RiskError, TableError
+from sfumato.errors import RiskError, TableError
 from sfumato.evaluate.compare.columns import column_comparisons
 from sfumato.evaluate.compare.pairs import (
     WORST,
@@ -30,9 +29,7 @@ from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
 from sfumato.metrics.detection import detection_auc, pmse_ratio
 from sfumato.metrics.distances import DistanceSummary, distances
 from sfumato.metrics.evaluation_input import (
-    EvaluationInput,
     open_evaluation_input,
-    open_rows,
     private_table,
     shared_columns,
     unknown_as_missing,
@@ -82,10 +79,9 @@ def read_comparison_input(
     released: Any, table: Any, holdout: Any, schema: Schema | str | Path | None
 ) -> ComparisonInput:
     """Read and code both sides, or refuse with the reason."""
-    was = open_evaluation_input(released)
-    rows = _rows(was, released)
+    was = open_evaluation_input(released).require_rows()
     true = private_table(table, schema, was.schema, HOW)
-    synthetic = rows if was.schema is not None else open_rows(rows, true.schema)
+    synthetic = was.rows_for(true.schema)
     names, absent = shared_columns(true.schema, synthetic)
     left_out = [f"not in the release, so not compared: {', '.join(absent)}"] if absent else []
     points = read_points(true, true.schema, names, "the table")
@@ -121,18 +117,6 @@ def read_any_rows(source: Any, schema: Schema, names: Sequence[str], what: str) 
             raise
         notes = [f"{what}: {problem}, counted as missing" for problem in error.problems]
     return read_points(*unknown_as_missing(source, schema, names), names, what), notes
-
-
-def _rows(made: EvaluationInput, released: Any) -> Any:
-    """Return the released rows; counts and values cannot be compared row by row."""
-    if made.makes != "rows":
-        what = "the release" if isinstance(released, Release) else repr(str(released))
-        raise BundleError(
-            f"{what} holds {made.makes}, not rows: there is nothing to compare row by row",
-            next_step="give a release of synthetic rows; 'sfumato calibrate' measures the error of counts, and "
-            "'sfumato utility' what else a release can be used for",
-        )
-    return made.rows
 
 
 def _sampled_notes(layout: ComparisonLayout, *sides: FloatArray) -> list[str]:
@@ -186,7 +170,7 @@ def compare(
         table=layout.schema.name,
         schema=layout.schema,
         rows=rows,
-        made_rows=synthetic_rows,
+        synthetic_rows=synthetic_rows,
         holdout_rows=None if whole.holdout is None else len(whole.holdout),
         measures=metrics,
         equivalent_rows=equivalent | ({} if learned is None else {"prediction": learned.equivalent}),

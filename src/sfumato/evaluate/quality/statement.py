@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 import tempfile
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,15 +23,12 @@ from sfumato.bundle.quality_statement import (
     statement_note,
 )
 from sfumato.bundle.read import open_bundle
-from sfumato.core.outcome import mark_lost_on_failure, spend_summary
+from sfumato.core.outcome import mark_lost_on_failure, mark_saved, spend_summary
 from sfumato.disk_space import refuse_full_disks, shelters
 from sfumato.errors import (
     BundleError,
     KeptElsewhereError,
-    MissingEntryError,
     ModelError,
-    SfumatoError,
-    UnmarkedBundleWarning,
 )
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import PublicFacts, Questions
@@ -86,14 +82,7 @@ def write_statement(quality: Quality, folder: str | Path, again: bool = False) -
         except ModelError as error:
             kept = _kept(quality, text, target.name, error)
     if quality.ledger is not None and quality.entries:
-        try:
-            quality.ledger.mark_saved(quality.entries, digest)
-        except MissingEntryError as error:
-            error.add_note(f"{target} is complete, but do not publish it")
-            raise
-        except SfumatoError as error:
-            unmarked = f"{target} is complete, but the ledger could not be told: {error.headline}"
-            warnings.warn(UnmarkedBundleWarning(unmarked), stacklevel=3)
+        mark_saved(quality.ledger, quality.entries, digest, f"{target} is complete")
     if kept is not None:
         raise kept
     return target

@@ -209,7 +209,7 @@ def closest_epsilon(curve: FloatArray, target: float) -> float:
 def private_transfer(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, count: int) -> FloatArray:
     """Return the transfer index of the private form in the public box."""
     from sfumato.mechanisms.cluster_geometry import GeometryPlan, release_geometry
-    from sfumato.privacy import Randomness
+    from sfumato.privacy.randomness import Randomness
     from sfumato.sampling.public_box import BoundedAxis
 
     axes = tuple(BoundedAxis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))

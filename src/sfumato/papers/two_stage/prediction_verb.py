@@ -8,7 +8,6 @@ import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import CUSTODIAN_NOTICE, HoldoutOptions, Repeat, split_names
-from sfumato.cli.released import released_rows
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 
@@ -44,12 +43,12 @@ def prediction(
     predicted = _target(facts, target)
     if brand is not None and price is None:
         raise RiskError("--brand requires --price", next_step="name the column of prices, or leave out --brand")
-    table, released = rows.read(), released_rows(rows.bundle)
+    table = rows.read()
     with console.progress("training models"):
-        prices = None if price is None else compare_elasticities(table, released, facts, predicted, price, brand)
+        prices = None if price is None else compare_elasticities(table, rows.bundle, facts, predicted, price, brand)
         result = train_and_test(
             table,
-            released,
+            rows.bundle,
             facts,
             predicted,
             split_names(inputs),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.evaluation_input import open_evaluation_input
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
 
@@ -52,7 +53,8 @@ def compare_elasticities(
 ) -> ElasticityComparison:
     """Compare the price elasticity of each brand (of all rows unless named) in the release with that of the table."""
     _require(schema, sales, price, brand)
-    slopes = [_slopes(source, schema, sales, price, brand) for source in (original, released)]
+    rows = open_evaluation_input(released).require_rows().rows_for(schema)
+    slopes = [_slopes(source, schema, sales, price, brand) for source in (original, rows)]
     common = [name for name in slopes[0] if name in slopes[1]]
     if not common:
         raise RiskError(
@@ -77,13 +79,13 @@ def _require(schema: Schema, sales: str, price: str, brand: str | None) -> None:
 
 def _slopes(source: Any, schema: Schema, sales: str, price: str, brand: str | None) -> dict[str, float]:
     names = (sales, price, *(() if brand is None else (brand,)))
-    seen = read_rows_view(source, schema, names)
-    whole = (seen.points[:, :2] > 0).all(axis=1)
+    view = read_rows_view(source, schema, names)
+    whole = (view.points[:, :2] > 0).all(axis=1)
     labels = ("all",) if brand is None else schema[brand].labels
     found: dict[str, float] = {}
     for code, label in enumerate(labels):
-        own = whole & (True if brand is None else seen.codes[:, 2] == code)
-        logs = np.log(seen.points[own, :2])
+        own = whole & (True if brand is None else view.codes[:, 2] == code)
+        logs = np.log(view.points[own, :2])
         if len(logs) >= FEWEST_ROWS and np.ptp(logs[:, 1]) > 0:
             found[str(label)] = elasticity(logs[:, 1], logs[:, 0])
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
+from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
 from sfumato.papers.two_stage.prediction_task import PUBLIC_MODELS, PredictionTask, Sample, Score, delta_mse, stacked
 from sfumato.schema import Schema
 
@@ -106,10 +107,11 @@ def train_and_test(
     seed: int | None = None,
 ) -> TrainTestResult:
     """Train every model on true rows, on the release, and on the public's rows without and with it."""
-    task, generator = PredictionTask.of(schema, target, inputs), np.random.default_rng(seed)
     _require_models(models)
+    rows = open_evaluation_input(released).require_rows().rows_for(schema)
+    task, generator = _task(rows, schema, target, inputs), np.random.default_rng(seed)
     true, lost = task.read(original, "the table")
-    made, also = task.read(released, "the release")
+    made, also = task.read(rows, "the release")
     train, tested = (true, task.read(test, "the test rows")[0]) if test is not None else _split(true, generator)
     samples = {"original": train, "released": made}
     if public is not None:
@@ -125,6 +127,15 @@ def train_and_test(
     )
     guess = task.guess(small["original"], held)
     return TrainTestResult(target, task.names, task.classes, guess, served, len(held[0]), test is None, lost + also)
+
+
+def _task(rows: Any, schema: Schema, target: str, inputs: Sequence[str] | None) -> PredictionTask:
+    """Return what is predicted from which columns: all others that were released, unless they are named."""
+    names, absent = shared_columns(schema, rows)
+    if unreleased := [name for name in (target, *(inputs or ())) if name in absent]:
+        problems = [f"{name} is not in the release" for name in unreleased]
+        raise RiskError("this cannot be predicted", problems, f"released columns are: {', '.join(names)}")
+    return PredictionTask.of(schema, target, [name for name in names if name != target] if inputs is None else inputs)
 
 
 def _require_models(models: Sequence[str]) -> None:

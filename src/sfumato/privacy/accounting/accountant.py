@@ -87,7 +87,7 @@ def _same(what: str, events: Sequence[Event]) -> None:
 
 
 def release_guarantee(events: Sequence[Event], beside: Sequence[Event] = ()) -> Guarantee:
-    """Return what one release promises: exact sums where every event is formal, and an exposure otherwise.
+    """Return the guarantee of one release: exact sums where every event is formal, and an exposure otherwise.
 
     ``beside`` are events that were charged apart and whose output is shown as well: a formal promise counts them.
     """
@@ -101,7 +101,7 @@ def release_guarantee(events: Sequence[Event], beside: Sequence[Event] = ()) -> 
 
 
 def composed_totals(guarantee: Guarantee, events: Sequence[Event]) -> tuple[Fraction, Fraction]:
-    """Return what everything composes to that a guarantee counts besides these events of its own."""
+    """Return the exact totals of these events and of everything else that the guarantee counts."""
     return basic_composition(guarantee.counted(events))
 
 

@@ -151,7 +151,7 @@ class Guarantee(ReprMixin, BaseModel):
             )
         if self.exact_epsilon < 0 or not 0 <= self.exact_delta <= 1:
             raise AccountingError(
-                f"no promise has epsilon {self.epsilon} and delta {self.delta}",
+                f"no guarantee has epsilon {self.epsilon} and delta {self.delta}",
                 next_step="give an epsilon of at least 0 and a delta between 0 and 1",
             )
         return self
@@ -231,12 +231,12 @@ class Guarantee(ReprMixin, BaseModel):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be said about epsilon and delta; empty where they need no warning."""
+        """Warnings about epsilon and delta; empty where none is due."""
         return warnings(self.exact_epsilon, self.exact_delta, self._public_rows) if self.formal else ()
 
     @property
     def in_total(self) -> tuple[str, ...]:
-        """How epsilon and delta add up where some of it was charged apart: what this charges, and what is beside it."""
+        """The sentence on totals where a part was charged separately: this charge, and what stands beside it."""
         if not self.beside:
             return ()
         apart: dict[str, tuple[Fraction, Fraction]] = {}
@@ -281,7 +281,7 @@ class Guarantee(ReprMixin, BaseModel):
         return "\n".join(lines)
 
     def headline(self) -> str:
-        """Return the promise in one sentence: what a file carries that travels alone."""
+        """Return the guarantee in one sentence, for files that travel alone."""
         if not self.formal:
             label = EXPOSURES.get(self.kind, self.kind)
             return f"No formal guarantee ({label}). It counts as an exposure and is never added to a privacy total."
@@ -301,7 +301,7 @@ class Guarantee(ReprMixin, BaseModel):
         return f" that does not cover {', nor '.join(gaps)}" if gaps else ""
 
     def change(self) -> str:
-        """Return what tells two neighbouring tables apart: "adding or removing one row"."""
+        """Return the difference of two neighbouring tables: "adding or removing one row"."""
         verb = "adding or removing" if self.adjacency == "add-remove" else "replacing"
         return f"{'changing' if self.unit.startswith(ONE_VALUE) else verb} {one_unit(self.unit)}"
 
@@ -316,7 +316,7 @@ class Guarantee(ReprMixin, BaseModel):
         return PROTECTION[self.band].format(subject=self._subject())
 
     def odds(self) -> str:
-        """Return what even odds can become, with delta counted in."""
+        """Return the most that even odds can become, delta included."""
         epsilon, delta = self.exact_epsilon, self.exact_delta
         certainty = most_certainty_text(epsilon, delta)
         if is_almost_certain(epsilon, delta):
@@ -354,8 +354,8 @@ class Guarantee(ReprMixin, BaseModel):
             return f"what a {self._noun()} holds"
         return f"whether a {self._noun()} is in the table at all"
 
-    def bet(self) -> str:
-        """Return what somebody gave even odds on."""
+    def even_odds_subject(self) -> str:
+        """Return the statement on which an attacker gives even odds."""
         if self.unit.startswith(ONE_VALUE):
             return f"two values of {DETAILS.sub('', self.unit).removeprefix(ONE_VALUE)}"
         return f"one {self._noun()}"
@@ -365,8 +365,8 @@ class Guarantee(ReprMixin, BaseModel):
         verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
         lines = [
             f"In plain words{self._scope()}: {self._in_brief()} {verb} the probability of anything that this release "
-            f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
-            f"{self.odds()}, whatever else they know and however they compute."
+            f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.even_odds_subject()} before "
+            f"seeing it can be {self.odds()}, whatever else they know and however they compute."
         ]
         lines += [f"In frequencies{self._scope()}: {self.frequencies()}"]
         lines += [self.protection(), *self._adjacency_lines(), *self._composition_lines()]

@@ -53,7 +53,7 @@ STEPS = 24
 
 @dataclass(frozen=True)
 class PrivacyCurve:
-    """What a run lets an attacker do, at every epsilon: an upper bound, proved.
+    """A proved upper bound on delta at every epsilon, and on the success of attacks.
 
     >>> one = PrivacyCurve.of_pair(1.0)
     >>> round(one.delta(0.5), 6), round(one.advantage, 6), round(one.hits(0.01), 6)

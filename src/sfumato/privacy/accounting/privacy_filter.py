@@ -40,7 +40,7 @@ ROOM = 1e-9
 
 @dataclass(frozen=True)
 class FilterUse:
-    """What releases use of mu^2 and rho, and of the slack that was set aside; ``refused`` is what no total can hold."""
+    """The mu^2, rho and lattice slack that releases use; ``refused`` are kinds without such totals."""
 
     mu_squared: float
     rho: float
@@ -49,7 +49,7 @@ class FilterUse:
 
     @classmethod
     def used(cls, events: Sequence[Event]) -> FilterUse:
-        """Return what formal events use."""
+        """Return the totals that formal events use."""
         run = compose_losses(
             [event.model_copy(update={"adaptive": False}) for event in events]
         )  # totals hold for them as well

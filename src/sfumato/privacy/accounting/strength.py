@@ -141,7 +141,7 @@ def most_certainty_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def odds_factor_text(epsilon: Fraction) -> str:
-    """Return e to the power epsilon, rounded up; a number that says nothing to anybody stays a power.
+    """Return e to the power epsilon, rounded up; a number too large to mean anything stays a power.
 
     >>> [odds_factor_text(Fraction(e)) for e in ("0.0001", 1, 10, 1000)]
     ['1.000101', '2.719', '22,027', 'e to the power of 1000']
@@ -173,24 +173,24 @@ def _rounded_up(value: Fraction, places: int) -> str:
 
 
 def warnings(epsilon: Fraction, delta: Fraction, rows: int | None = None) -> tuple[str, ...]:
-    """Return what a custodian must be told about these numbers; empty for promises that need no warning."""
-    found: list[str] = []
+    """Return the warnings about these numbers for the custodian; empty where none is due."""
+    texts: list[str] = []
     if epsilon >= WARN_EPSILON:
-        found.append(
+        texts.append(
             f"epsilon {format_fraction(epsilon)} is large: someone who gave even odds can become "
             f"{most_certainty_text(epsilon, delta)} "
             f"sure; below {format_fraction(WARN_EPSILON)} there is no warning"
         )
     if delta > most_common_delta(rows):
-        found.append(
+        texts.append(
             f"delta {at_most(delta, 3)} is large: it allows a method that publishes each row as it is with a "
             f"probability of {percent_at_most(delta)}; keep it well below {at_least(most_common_delta(rows), 3)}"
         )
-    return tuple(found)
+    return tuple(texts)
 
 
 def is_refused(epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether a promise is so weak that it must be allowed by name."""
+    """Whether a guarantee is so weak that it must be allowed by name."""
     return epsilon > MOST_EPSILON or delta > MOST_DELTA
 
 

@@ -90,7 +90,7 @@ class ZCDPFilter:
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent."""
+        """The rho that is left."""
         return self.total - self._spent
 
     def spend(self, rho: Fraction) -> None:

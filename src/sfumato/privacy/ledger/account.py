@@ -24,7 +24,7 @@ TOTALS = ("unit", "spent_epsilon", "spent_delta", "events", "exposures")
 
 
 class FilterUsage(BaseModel):
-    """What the releases of an account with fixed totals use of them, and what these are."""
+    """The fixed totals of an account, and what its releases use of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -112,14 +112,14 @@ class Account(BaseModel):
     @computed_field
     @property
     def left_epsilon(self) -> str:
-        """What is left of the cap on epsilon, under the account's composition."""
+        """The rest of the cap on epsilon, under the account's composition."""
         total = self.spent[0] if self.tight_epsilon is None else to_fraction(self.tight_epsilon)
         return fraction_to_text(max(self.caps[0] - total, Fraction(0)))
 
     @computed_field
     @property
     def left_delta(self) -> str:
-        """What the exact sum leaves of the cap on delta."""
+        """The rest of the cap on delta, by the exact sum."""
         return fraction_to_text(max(self.caps[1] - self.spent[1], Fraction(0)))
 
     @property
@@ -171,7 +171,7 @@ class Entry(BaseModel):
 
 
 class Outcome(BaseModel):
-    """What came of a recorded event: a bundle that was saved, or none."""
+    """The outcome of a recorded event: a saved bundle, or none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -26,7 +26,7 @@ ADAPTIVE = "releases from bought facts count by their stated cost: their paramet
 
 @dataclass(frozen=True)
 class SpendRequest:
-    """What a caller wants to record: events, or the cost of a release that was made elsewhere."""
+    """A request to record events, or the cost of a release that was made elsewhere."""
 
     events: tuple[Event, ...]
     epsilon: Fraction | None
@@ -126,7 +126,7 @@ def exceeded_totals(account: Account, events: Sequence[Event]) -> list[str]:
 
 
 def used_totals(account: Account, events: Sequence[Event]) -> FilterUsage | None:
-    """Return what formal events use of the account's fixed totals, where it has such."""
+    """Return the use of an account's fixed totals by formal events, where it has such totals."""
     from sfumato.privacy.accounting.privacy_filter import FilterUse
 
     if account.fixed is None:

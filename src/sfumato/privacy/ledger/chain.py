@@ -107,7 +107,7 @@ class ChainHead(NamedTuple):
 
 
 class PendingRow(NamedTuple):
-    """A row to be appended: what happened, and the account as it stands after it."""
+    """A row to be appended: its kind and body, and the account after it."""
 
     kind: str
     account: Account | None

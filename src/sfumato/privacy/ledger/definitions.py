@@ -52,7 +52,7 @@ UNION ALL SELECT 'index ' || indexrelid::regclass || ' on ' || relname FROM ours
 
 
 def definition_problems(connection: sa.Connection) -> list[str]:
-    """Return what stands between the ledger and its tables, and which definitions were changed."""
+    """Return the differences between the ledger's tables and those it creates."""
     if connection.dialect.name != "sqlite":
         objects = sorted(str(row[0]) for row in connection.execute(_postgres_query()))
         return [f"the database holds something that is not the ledger's: {each!a}" for each in objects]

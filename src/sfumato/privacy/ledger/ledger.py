@@ -141,7 +141,7 @@ class Ledger(ReprMixin):
         self._mark(entries, "saved", spend_outcomes.saved_outcome(sha256))
 
     def mark_lost(self, entries: Sequence[Entry], reason: str) -> None:
-        """Record that no bundle came of these entries, and why; what they cost stays spent."""
+        """Record that these entries led to no bundle, and why; their cost stays spent."""
         self._mark(entries, "lost", spend_outcomes.lost_outcome(reason))
 
     def _mark(self, entries: Sequence[Entry], kind: str, mark: dict[str, str]) -> None:
@@ -152,7 +152,7 @@ class Ledger(ReprMixin):
             chain.append(connection, accounts, spend_outcomes.outcome_rows(connection, accounts, entries, kind, mark))
 
     def outcomes(self, name: str | None = None) -> dict[int, Outcome]:
-        """Return what came of the events of one table, or of all, by the number of the event's row.
+        """Return the outcomes of the events of one table, or of all, by the number of the event's row.
 
         An event that is not among them is one of which no bundle is known: its run was killed, or goes on.
         """
@@ -235,7 +235,7 @@ class Ledger(ReprMixin):
             return Verification(ok=False, problems=(*damage, error.headline))
 
     def export(self) -> dict[str, Any]:
-        """Return accounts, all rows of the chain, what came of each event, and the head, in a form for JSON."""
+        """Return accounts, chain, outcomes and head as plain data for JSON."""
         with self._reading() as (connection, accounts):
             rows = [_exported(row) for row in chain.rows(connection)]
             outcomes = spend_outcomes.outcomes_of(chain.rows(connection, kinds=spend_outcomes.OUTCOME_KINDS))

@@ -111,7 +111,7 @@ class RowWalk:
         totals.add(content.get("event"), content["standing"])
 
     def finish(self) -> list[str]:
-        """Return what was found, the totals of every account included."""
+        """Return the problems, those of account totals included."""
         wrong = [name for name, totals in self._totals.items() if not totals.agree()]
         return [*self.problems, *(f"the totals in the rows of {name!a} are not what its events cost" for name in wrong)]
 

@@ -63,7 +63,7 @@ def read_outcome(row: ChainRow) -> dict[str, Any]:
 
 
 def outcomes_of(marks: Iterable[ChainRow]) -> dict[int, Outcome]:
-    """Return what came of each marked event; a bundle that was saved stays saved."""
+    """Return the outcome of each marked event; a saved bundle stays saved."""
     outcomes: dict[int, Outcome] = {}
     for row in marks:
         try:

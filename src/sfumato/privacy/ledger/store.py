@@ -123,7 +123,7 @@ class Store:
             return sa.inspect(connection).has_table(HEAD.name)
 
     def damage(self, connection: sa.Connection) -> list[str]:
-        """Return what the database itself finds wrong with its file (SQLite only)."""
+        """Return the damage that the database itself reports (SQLite only)."""
         if not self.path:
             return []
         lines = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check")]

@@ -32,7 +32,7 @@ ONLY_SOUND = "only a ledger that holds can be upgraded; nothing was changed, and
 
 
 class ChainReplay:
-    """Walks the chain from its first row and rebuilds what the accounts must say.
+    """Walks the chain from its first row and rebuilds all accounts.
 
     Rows up to ``old`` were written in format 1, which sealed no totals and did not compare events with their parts.
     """

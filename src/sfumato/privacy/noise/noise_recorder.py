@@ -26,7 +26,7 @@ Deficits = Sequence[int] | NDArray[np.int64]
 
 
 class NoiseRecorder(Protocol):
-    """What answers while an audit listens."""
+    """The interface of a recorder: it answers noise and selections during an audit."""
 
     def noise(self, counts: ArrayLike, scale: Fraction, law: str, draw: Draw) -> Counts:
         """Return the noisy counts; ``draw`` draws them."""
@@ -41,13 +41,13 @@ _LISTENER: ContextVar[NoiseRecorder | None] = ContextVar("listener", default=Non
 
 
 def active_recorder() -> NoiseRecorder | None:
-    """Return whoever listens in this context; nobody does in a release."""
+    """Return the recorder of this context; a release has none."""
     return _LISTENER.get()
 
 
 @contextmanager
 def recording(who: NoiseRecorder) -> Generator[None]:
-    """Let somebody listen to all noise and choices that are drawn within."""
+    """Record all noise and selections that are drawn within."""
     token = _LISTENER.set(who)
     try:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 
 from sfumato.report.charts.axis import Axis, Scale, format_value, short
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH
-from sfumato.report.charts.plane import CARD, FOOT, TOP, WIDE, Plane
-from sfumato.report.charts.svg import svg, text_width, truncate
+from sfumato.report.charts.plane import CARD, FOOT, TOP, Plane
+from sfumato.report.charts.svg import text_width, truncate
 
 LINE = 15
 """Height of a line of names."""
@@ -83,7 +83,7 @@ class CategoryAxis:
         zero = f'<path class="axis" d="M{plane.left:.1f} {plane.up.at(0.0):.1f}H{plane.across.end:.1f}"/>'
         title = f'<text class="word" x="{middle:.1f}" y="{foot}">{escape(self.title)}</text>'
         drawn = [*plane.frame(), *things, zero, *self._names(floor), title]
-        return svg(self.width, self.height, drawn, words, "broad" if self.width >= WIDE else "slender")
+        return replace(plane, height=self.height).picture(drawn, words)
 
     def _names(self, floor: int) -> list[str]:
         count, lines = len(self.names), self._lines
@@ -302,7 +302,7 @@ def box_rows(boxes: Sequence[BoxMark], number: Axis, rows: str, words: str) -> M
         for place, box in enumerate(boxes)
         for hint in [f"<title>{escape(box.place)}: median {format_value(box.quantiles[2], number.kind)}</title>"]
     ]
-    return svg(CARD, height, [*plane.frame(), *drawn], words, "map")
+    return plane.picture([*plane.frame(), *drawn], words)
 
 
 @dataclass(frozen=True)
@@ -352,7 +352,7 @@ class Violins:
             *(_violin(item, names.row(place), plane, hints) for place, item in enumerate(self.items)),
             *(part for rule in self.rules for part in _rule(rule, plane)),
         ]
-        return svg(width, self.height, drawn, words, "broad" if width >= WIDE else "slender")
+        return plane.picture(drawn, words)
 
 
 def _violin(item: ViolinMark, row: float, plane: Plane, hints: bool) -> str:

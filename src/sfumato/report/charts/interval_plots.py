@@ -85,4 +85,4 @@ def scatter(points: Sequence[tuple[str, float, float]], words: str) -> Markup:
             for name, true, released in points
         ),
     ]
-    return svg(NARROW, NARROW, drawn, words)
+    return plane.picture(drawn, words)

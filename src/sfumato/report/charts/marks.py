@@ -1,4 +1,4 @@
-"""Marks over two numeric axes: lines, bands, rules, points and grey images.
+"""Marks over two numeric axes: lines, bands, rules and points.
 
 Nobody needs the colours: each line has its own mark, yardsticks and rules have their own dashes, and the legend draws
 them. A broad picture is drawn twice, for a page and for a phone, and the page shows the one that has room.
@@ -6,10 +6,7 @@ them. A broad picture is drawn twice, for a page and for a phone, and the page s
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -21,7 +18,6 @@ from sfumato.report.charts.axis import short
 from sfumato.report.charts.category_marks import TONES
 from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, figure_html
 from sfumato.report.charts.plane import FOOT, TOP, WIDE, Plane
-from sfumato.report.charts.svg import svg
 
 HEIGHT = 300
 MOST_DOTS = 20
@@ -157,7 +153,7 @@ class Lines:
             drawn += [_path(line, look, own)] if line.joined else []
             drawn += self._marks(line, look, own, place)
             drawn += _hints(line, own) if hints else []
-        return svg(width, height, [*drawn, *self._ring(plane)], words, "broad" if width >= WIDE else "slender")
+        return plane.picture([*drawn, *self._ring(plane)], words)
 
     def entries(self) -> Iterator[tuple[str, str]]:
         """Yield what stands in the legend: an SVG fragment of 34 by 14, and its words."""
@@ -372,7 +368,7 @@ class Clouds:
             ),
             *(_points(each, plane, place + 1, LARGE, "marks") for place, each in enumerate(self.marks)),
         ]
-        return svg(width, height, drawn, words, "broad" if width >= WIDE else "slender")
+        return plane.picture(drawn, words)
 
     def spoken(self) -> str:
         """Return how many points there are, and where."""
@@ -418,43 +414,3 @@ def _shape(shape: int, size: float) -> str:
         f"m0 -{s}l{s} {d}h-{d}z",
         f"m-{s} -{s}h{d}v{d}h-{d}z",
     )[shape % 4]
-
-
-HEAD = b"\x89PNG\r\n\x1a\n"
-
-
-@dataclass(frozen=True)
-class ImageMark:
-    """A picture of as many rows as columns, values from 0 (black) to 255 (white), row by row."""
-
-    values: Sequence[float]
-
-    @property
-    def side(self) -> int:
-        """Pixels of a row."""
-        return round(len(self.values) ** 0.5)
-
-    def entries(self) -> Iterator[tuple[str, str]]:
-        """Yield nothing: a picture needs no legend."""
-        yield from ()
-
-    def spoken(self) -> str:
-        """Return its size in words."""
-        return f"{self.side} x {self.side} grey pixels."
-
-    def picture(self, words: str, width: int, height: int, hints: bool = True) -> Markup:
-        """Return the SVG, as high as it is wide; its pixels stay sharp."""
-        shown = base64.b64encode(self._png()).decode()
-        drawn = f'<image class="pixels" width="{width}" height="{width}" href="data:image/png;base64,{shown}"/>'
-        return svg(width, width, [drawn], words, "slender")
-
-    def _png(self) -> bytes:
-        """Return the smallest PNG file: eight bits of grey, a row after another."""
-        grey = bytes(min(max(int(value), 0), 255) for value in self.values)
-        rows = b"".join(b"\0" + grey[start : start + self.side] for start in range(0, self.side**2, self.side))
-        size = struct.pack(">2I5B", self.side, self.side, 8, 0, 0, 0, 0)
-        return HEAD + _part(b"IHDR", size) + _part(b"IDAT", zlib.compress(rows, 9)) + _part(b"IEND", b"")
-
-
-def _part(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -6,13 +6,14 @@ The title of the upright axis stands above it, not turned. Words are measured, a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from sfumato.report.charts.axis import Axis, Scale
-from sfumato.report.charts.svg import LETTER, text_width
+from sfumato.report.charts.svg import LETTER, svg, text_width
 
 NARROW, CARD, WIDE = 320, 400, 720
 """Units that a picture is wide: for a phone or a panel, for a card, and for a page."""
@@ -49,6 +50,11 @@ class Plane:
     def up(self) -> Scale:
         """Places from floor to top."""
         return Scale(*self.y.ends(), self.height - FOOT, TOP, self.y.logarithmic)
+
+    def picture(self, drawn: Sequence[str], words: str) -> Markup:
+        """Return what stands on the plane as a picture with its text alternative."""
+        kind = "broad" if self.width >= WIDE else "map" if self.width == CARD else "slender"
+        return svg(self.width, self.height, drawn, words, kind)
 
     def frame(self) -> list[str]:
         """Return grid, ticks and titles."""

@@ -8,7 +8,6 @@ from sfumato.bundle.description import FILE_DESCRIPTIONS, PublicRelease, citatio
 from sfumato.bundle.layout import PAGES
 from sfumato.formatting import format_number
 from sfumato.report.blocks import Block, BulletList, CodeBlock, Paragraphs, Section, TableBlock
-from sfumato.report.readme.code_literals import lines
 from sfumato.report.texts import Texts
 
 MOST_RULES, MOST_FILES = 40, 40
@@ -23,7 +22,7 @@ def rules_section(subject: PublicRelease) -> Iterator[Section]:
     rules = [rule for rule in subject.schema.rules if set(rule.columns) <= names]
     if subject.makes != "rows" or not rules:
         return
-    listed = CodeBlock("", "text", lines([rule.check for rule in rules[:MOST_RULES]]))
+    listed = CodeBlock("", "text", "\n".join(rule.check for rule in rules[:MOST_RULES]))
     more = (Paragraphs((f"{len(rules) - MOST_RULES} more stand in schema.toml.",)),) if len(rules) > MOST_RULES else ()
     yield Section("rules", "Rules that the rows keep", (Paragraphs((say("ask.rules"),)), listed, *more))
 

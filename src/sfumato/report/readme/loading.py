@@ -1,213 +1,143 @@
-"""README: code that loads released rows, marginals and values in pandas, polars, R and SQL."""
+"""README: code that loads the released files in pandas, polars, R and SQL; the code itself stands in templates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import jinja2
 
 from sfumato.bundle.description import PublicRelease
-from sfumato.bundle.document import ReleasedTable
-from sfumato.report.blocks import CodeBlock
-from sfumato.report.readme.code_literals import lines, python_list, python_literal, r_literal, r_vector, sql_select
+from sfumato.report.blocks import Block, CodeBlock, Paragraphs
+from sfumato.report.page import template_environment
+from sfumato.report.readme.code_literals import python_code, r_code
+from sfumato.report.texts import Texts
+from sfumato.schema.column import Column
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
+from sfumato.table.writing.delimited import ISO, delimiter_of, missing_marker, output_encoding
 from sfumato.table.writing.frames import count_name
 
-BACKEND = 'dtype_backend="numpy_nullable"'
-LISTED = 'listed = json.loads(Path("release.json").read_text(encoding="utf-8"))["tables"]'
-SEVERAL = ("import json", "from pathlib import Path", "")
-R_FILES = 'files <- list.files("tables", "[.]parquet$", full.names = TRUE)'
-"""Several files: their names stand in release.json, and R can do without a reader of JSON."""
+LANGUAGES = {
+    "pandas": ("pandas", "python"),
+    "polars": ("polars", "python"),
+    "arrow": ("R, with the package arrow", "r"),
+    "duckdb": ("SQL, with DuckDB", "sql"),
+}
+"""Macros of the templates: title and language of the code that each writes."""
+CSV_LANGUAGES = {"pandas": ("data.csv in pandas", "python"), "base_r": ("data.csv in R, without packages", "r")}
+MOST_VIEWS = 8
+"""Tables that the SQL names one by one."""
+say = Texts("readme")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Return the environment of code: nothing is escaped for HTML, and every name is quoted by its language."""
+    environment = template_environment(autoescape=False)
+    filters: dict[str, Callable[[Any], str]] = {
+        "py": python_code,
+        "r": r_code,
+        "name": sql_identifier,
+        "text": sql_string,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _listings(template: str, languages: Mapping[str, tuple[str, str]] = LANGUAGES, **facts: Any) -> Iterator[CodeBlock]:
+    """Yield what the macros of a template write."""
+    macros = _environment().get_template(template).make_module(facts)
+    for macro, (title, language) in languages.items():
+        yield CodeBlock(title, language, getattr(macros, macro)().strip("\n"))
 
 
 def row_loading_code(subject: PublicRelease) -> Iterator[CodeBlock]:
-    """Yield the lines of each language for one table of rows, or for several copies of it."""
-    yield CodeBlock("pandas", "python", _pandas(subject))
-    yield CodeBlock("polars", "python", _polars(subject))
-    yield CodeBlock("R, with the package arrow", "r", _load_rows_arrow(subject))
-    yield CodeBlock("SQL, with DuckDB", "sql", _load_rows_sql(subject))
-
-
-def _pandas(subject: PublicRelease) -> str:
-    dates = subject.kinds("date")
-    path = "path" if subject.is_copied else python_literal(subject.first.parquet)
-    body = lines(
-        f"rows = pd.read_parquet({path}, {BACKEND})",
-        [f"for name in {python_list(dates)}:", "    rows[name] = pd.to_datetime(rows[name])"] if dates else None,
-        [
-            f"order = {python_list(c.levels)}\n"
-            f"rows[{python_literal(c.name)}] = pd.Categorical(rows[{python_literal(c.name)}], order, ordered=True)"
-            for c in subject.text_orders
-        ],
+    """Yield the code of each language for one table of rows, or for several copies of it."""
+    yield from _listings(
+        "load_rows.txt.j2",
+        copied=subject.is_copied,
+        path=subject.first.parquet,
+        dates=subject.kinds("date"),
+        orders=subject.text_orders,
+        measured=subject.measured,
+        grouping=subject.grouping,
     )
-    return _loaded(subject, "pandas as pd", body, "pd.Series")
-
-
-def _loaded(subject: PublicRelease, library: str, body: str, series: str) -> str:
-    """Return lines that load one table, or a function that does and the copies that it loads."""
-    if not subject.is_copied:
-        return lines(f"import {library}", "", body)
-    return lines(
-        [*SEVERAL, f"import {library}", "", "def load(path):"],
-        [f"    {line}" for line in f"{body}\nreturn rows".splitlines()],
-        ["", LISTED, 'copies = [load(each["parquet"]) for each in listed]'],
-        _over_copies(subject, series),
-    )
-
-
-def _over_copies(subject: PublicRelease, series: str) -> list[str]:
-    """Return how a number is computed from several copies."""
-    if subject.measured is None:
-        return []
-    return [
-        f"means = {series}([copy[{python_literal(subject.measured)}].mean() for copy in copies])",
-        "print(means.mean(), means.std())  # the estimate, and how far the copies lie apart",
-    ]
-
-
-def _polars(subject: PublicRelease) -> str:
-    path = "path" if subject.is_copied else python_literal(subject.first.parquet)
-    orders = [
-        f"order = {python_list(c.levels)}\nrows = "
-        f"rows.with_columns(pl.col({python_literal(c.name)}).cast(pl.Enum(order)))"
-        for c in subject.text_orders
-    ]
-    return _loaded(subject, "polars as pl", lines(f"rows = pl.read_parquet({path})", orders), "pl.Series")
-
-
-def _load_rows_arrow(subject: PublicRelease) -> str:
-    """Return the lines for R; dates are Dates there, and a missing value is NA."""
-    orders = [
-        f"order <- {r_vector(map(str, c.levels))}\n"
-        f"rows[[{r_literal(c.name)}]] <- factor(rows[[{r_literal(c.name)}]], levels = order, ordered = TRUE)"
-        for c in subject.text_orders
-    ]
-    if not subject.is_copied:
-        read = f"rows <- as.data.frame(read_parquet({r_literal(subject.first.parquet)}))"
-        return lines("library(arrow)", "", read, orders)
-    read = ["copies <- lapply(files, function(path) as.data.frame(read_parquet(path)))"]
-    name = r_literal(subject.measured or "")
-    means = [f"means <- sapply(copies, function(rows) mean(rows[[{name}]], na.rm = TRUE))", "c(mean(means), sd(means))"]
-    return lines("library(arrow)", "", R_FILES, read, means if subject.measured else None)
-
-
-def _load_rows_sql(subject: PublicRelease) -> str:
-    """Return SQL that opens the file where it lies, and a first question."""
-    file = "read_parquet('tables/*.parquet', filename = true)"
-    source = file if subject.is_copied else f"read_parquet({sql_string(subject.first.parquet)})"
-    named = [sql_identifier(subject.grouping)] if subject.grouping else []
-    named += ["filename"] if subject.is_copied else []
-    mean = [f"avg({sql_identifier(subject.measured)}) AS mean"] if subject.measured else []
-    asked = ", ".join([*named, "count(*) AS n", *mean])
-    group = " GROUP BY ALL ORDER BY ALL" if named else ""
-    return lines(
-        f"CREATE VIEW released AS {sql_select('*', source)}",
-        sql_select(asked, "released", group),
-    )
-
-
-MOST_VIEWS = 8
-"""Tables that the SQL names one by one."""
-ARROW = ["library(arrow)", ""]
 
 
 def marginal_loading_code(subject: PublicRelease) -> Iterator[CodeBlock]:
-    """Yield the lines of each language for one table of counts, or for several."""
-    yield CodeBlock("pandas", "python", _python(subject, "pandas", "pd", _pandas_sums))
-    yield CodeBlock("polars", "python", _python(subject, "polars", "pl", _polars_sums))
-    yield CodeBlock("R, with the package arrow", "r", _arrow(subject))
-    yield CodeBlock("SQL, with DuckDB", "sql", _sql(subject))
-
-
-def _shown(subject: PublicRelease) -> ReleasedTable:
-    """Return the table of the example: the first that has several columns, if one has."""
-    return next((table for table in subject.tables if len(table.columns) > 1), subject.first)
-
-
-def _python(subject: PublicRelease, library: str, short: str, sums: Callable[[Sequence[str], str], list[str]]) -> str:
-    table, names = _shown(subject), _shown(subject).columns
-    summed = sums(names, count_name(names))
-    if len(subject.tables) == 1:
-        read = f"counts = {short}.read_parquet({python_literal(table.parquet)})"
-        return lines(f"import {library} as {short}", "", read, summed)
-    opened = f'tables = {{tuple(each["columns"]): {short}.read_parquet(each["parquet"]) for each in listed}}'
-    picked = f"counts = tables[{', '.join(python_literal(name) for name in names)},]"
-    return lines([*SEVERAL, f"import {library} as {short}", "", LISTED, opened], picked, summed)
-
-
-def _pandas_sums(names: Sequence[str], count: str) -> list[str]:
-    if len(names) == 1:
-        return [f"shares = counts[{python_literal(count)}] / counts[{python_literal(count)}].sum()"]
-    keys = python_list(names[:1])
-    return [f"sums = counts.groupby({keys}, dropna=False, sort=False)[{python_literal(count)}].sum()"]
-
-
-def _polars_sums(names: Sequence[str], count: str) -> list[str]:
-    if len(names) == 1:
-        return [f"shares = counts[{python_literal(count)}] / counts[{python_literal(count)}].sum()"]
-    return [
-        f"sums = counts.group_by({python_literal(names[0])}, "
-        f"maintain_order=True).agg(pl.col({python_literal(count)}).sum())"
-    ]
-
-
-def _arrow(subject: PublicRelease) -> str:
-    table = _shown(subject)
-    count, name = r_literal(count_name(table.columns)), r_literal(table.columns[0])
-    read = f"counts <- as.data.frame(read_parquet({r_literal(table.parquet)}))"
-    several = [
-        R_FILES,
-        "tables <- lapply(files, function(path) as.data.frame(read_parquet(path)))",
-        "names(tables) <- files",
-    ]
-    if len(subject.tables) > 1:
-        read = f"counts <- tables[[{r_literal(table.parquet)}]]"
-    cells = f"cells <- addNA(factor(counts[[{name}]], unique(counts[[{name}]])))  # missing is a cell"
-    sums = f"sums <- tapply(counts[[{count}]], cells, sum)"
-    return lines(ARROW, several if len(subject.tables) > 1 else None, read, cells, sums)
-
-
-def _sql(subject: PublicRelease) -> str:
-    table = _shown(subject)
-    count, name = sql_identifier(count_name(table.columns)), sql_identifier(table.columns[0])
-    asked, grouped = f"{name}, sum({count}) AS n", " GROUP BY ALL"
-    if len(subject.tables) == 1:
-        return sql_select(asked, f"read_parquet({sql_string(table.parquet)})", grouped)
-    views = [
-        f"CREATE VIEW {sql_identifier(' x '.join(each.columns))} AS "
-        f"{sql_select('*', f'read_parquet({sql_string(each.parquet)})')}"
-        for each in dict.fromkeys([table, *subject.tables[:MOST_VIEWS]])
-    ]
-    return lines(views, sql_select(asked, sql_identifier(" x ".join(table.columns)), grouped))
+    """Yield the code of each language for one table of counts, or for several; the example has several columns."""
+    table = next((table for table in subject.tables if len(table.columns) > 1), subject.first)
+    yield from _listings(
+        "load_counts.txt.j2",
+        several=len(subject.tables) > 1,
+        path=table.parquet,
+        names=table.columns,
+        count=count_name(table.columns),
+        views=tuple(dict.fromkeys([table, *subject.tables[:MOST_VIEWS]])),
+    )
 
 
 def value_loading_code(subject: PublicRelease) -> Iterator[CodeBlock]:
-    """Yield the lines of each language for released numbers, with 95 % of the noise around them."""
-    path, names = subject.first.parquet, subject.first.columns
-    noisy = _noisy(names)
-    band = [
-        f"values[{python_literal(end)}] = values[{python_literal(noisy)}] {sign} 1.96 * values['noise_sd']"
-        for end, sign in ENDS
-    ]
-    yield CodeBlock(
-        "pandas",
-        "python",
-        lines("import pandas as pd", "", f"values = pd.read_parquet({python_literal(path)})", band if noisy else None),
-    )
-    ends = ", ".join(f"{end}=pl.col({python_literal(noisy)}) {sign} 1.96 * pl.col('noise_sd')" for end, sign in ENDS)
-    added = f".with_columns({ends})" if noisy else ""
-    read = f"values = pl.read_parquet({python_literal(path)}){added}"
-    yield CodeBlock("polars", "python", lines("import polars as pl", "", read))
-    r_band = [f"values${end} <- values[[{r_literal(noisy)}]] {sign} 1.96 * values$noise_sd" for end, sign in ENDS]
-    r_read = f"values <- as.data.frame(read_parquet({r_literal(path)}))"
-    yield CodeBlock("R, with the package arrow", "r", lines(ARROW, r_read, r_band if noisy else None))
-    asked = ", ".join(f"{sql_identifier(noisy)} {sign} 1.96 * noise_sd AS {end}" for end, sign in ENDS)
-    source = f"read_parquet({sql_string(path)})"
-    yield CodeBlock("SQL, with DuckDB", "sql", sql_select(f"*, {asked}" if noisy else "*", source))
-
-
-ENDS = (("low", "-"), ("high", "+"))
-
-
-def _noisy(names: Sequence[str]) -> str:
-    """Return the column whose noise is told in the column behind it; empty where none is."""
+    """Yield the code of each language for released numbers, with 95 % of the noise around them."""
+    names = subject.first.columns
     place = names.index("noise_sd") if "noise_sd" in names else 0
-    return names[place - 1] if place else ""
+    yield from _listings("load_values.txt.j2", path=subject.first.parquet, noisy=names[place - 1] if place else "")
+
+
+def csv_loading_code(subject: PublicRelease) -> Iterator[Block]:
+    """Yield how data.csv is read, where it is in the dialect of the schema.
+
+    Everything is read as text first. Then nothing is guessed: a postcode keeps its zeros, and what stands around a
+    number is taken off by name.
+    """
+    schema, columns = subject.schema, subject.columns
+    if not set(subject.first.columns) <= set(schema.names):
+        return
+    missing = sorted({missing_marker(schema, column.name) for column in columns if column.missing})
+    levels = {str(level) for column in columns if column.kind in ("category", "ordinal") for level in column.levels}
+    if levels & set(missing):
+        yield Paragraphs((say("csv.ambiguous"),))
+        return
+    yield Paragraphs((say("csv.prefer"),))
+    yield from _listings(
+        "load_csv.txt.j2",
+        CSV_LANGUAGES,
+        path=subject.first.csv,
+        delimiter=delimiter_of(schema),
+        encoding=output_encoding(schema),
+        missing=missing,
+        numbers=_grouped(subject, _is_numeric, lambda column: _signs(subject, column)),
+        dates=_grouped(
+            subject,
+            lambda column: column.kind == "date",
+            lambda column: column.date_format or schema.source.date_format or ISO,
+        ),
+        booleans=_grouped(
+            subject,
+            lambda column: column.kind == "boolean",
+            lambda column: (column.true or "true", column.false or "false"),
+        ),
+    )
+
+
+def _grouped(
+    subject: PublicRelease, which: Callable[[Column], bool], form: Callable[[Column], Any]
+) -> list[tuple[Any, list[str]]]:
+    """Return some of the columns by the form in which their values are written."""
+    by_form: dict[Any, list[str]] = {}
+    for column in filter(which, subject.columns):
+        by_form.setdefault(form(column), []).append(column.name)
+    return list(by_form.items())
+
+
+def _is_numeric(column: Column) -> bool:
+    return column.kind in ("integer", "number") or column.has_integer_levels
+
+
+def _signs(subject: PublicRelease, column: Column) -> tuple[tuple[str, str], ...]:
+    """Return what is replaced, in order, before a text is a number."""
+    source = subject.schema.source
+    pairs = [(column.prefix, ""), (column.suffix, "")]
+    pairs += [(source.thousands if column.grouped else None, ""), (source.decimal, ".")]
+    return tuple((old, new) for old, new in pairs if old and old != new)

@@ -10,8 +10,12 @@ from sfumato.report.blocks import Block, BulletList, Page, Paragraphs, Section
 from sfumato.report.readme import about
 from sfumato.report.readme.columns import columns_section
 from sfumato.report.readme.contact_and_files import contact_section, files_section, rules_section
-from sfumato.report.readme.loading import marginal_loading_code, row_loading_code, value_loading_code
-from sfumato.report.readme.loading_text import csv_loading_code
+from sfumato.report.readme.loading import (
+    csv_loading_code,
+    marginal_loading_code,
+    row_loading_code,
+    value_loading_code,
+)
 from sfumato.report.readme.uncertainty import uncertainty_section
 from sfumato.report.texts import Texts
 

@@ -9,7 +9,7 @@ from sfumato.bundle.description import MOST_LEVELS, PublicRelease
 from sfumato.bundle.limitations import noise_half_widths
 from sfumato.formatting import format_number
 from sfumato.report.blocks import Block, CodeBlock, Paragraphs, Section, TableBlock
-from sfumato.report.readme.code_literals import lines, python_list
+from sfumato.report.readme.code_literals import python_code
 from sfumato.report.texts import Texts
 from sfumato.report.texts.main_numbers import main_numbers_table
 from sfumato.report.texts.verdict import quality_lines
@@ -66,11 +66,11 @@ def _asking(questions: list[str]) -> Iterator[Block]:
     if not questions:
         return
     yield Paragraphs((say("certainty.free"),))
-    asked = lines([f"sfumato uncertainty . --statistic {shlex.quote(question)}" for question in questions])
+    asked = "\n".join(f"sfumato uncertainty . --statistic {shlex.quote(question)}" for question in questions)
     yield CodeBlock("In a terminal", "sh", asked)
-    call = f'result = sfumato.uncertainty(".", {python_list(questions)})'
-    loop = ["for each in result.estimates:", "    print(each.name, each.value, each.low, each.high)"]
-    yield CodeBlock("In Python", "python", lines("import sfumato", "", call, loop))
+    call = f'result = sfumato.uncertainty(".", {python_code(questions)})'
+    loop = "for each in result.estimates:\n    print(each.name, each.value, each.low, each.high)"
+    yield CodeBlock("In Python", "python", f"import sfumato\n\n{call}\n{loop}")
     yield Paragraphs((say("certainty.population"),))
 
 

@@ -22,7 +22,9 @@ from sfumato.report.cards import (
     ColumnCard,
     TableBlock,
     largest_indices,
+    level_bar,
     needs_table,
+    noise_span,
     share,
 )
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
@@ -135,7 +137,7 @@ def _card(number: int, column: Column, values: FloatArray, noise: NoiseReach, kn
 
 def _missing(column: Column, absent: float, top: float = 1.0) -> Bar | None:
     """Return the missing values as a bar of their own."""
-    return Bar(MISSING, share(absent), 100 * absent / top) if column.missing or absent else None
+    return level_bar(MISSING, share(absent), absent, top) if column.missing or absent else None
 
 
 def _of_numbers(column: Column, present: FloatArray, rows: int, noise: NoiseReach, known: Known) -> dict[str, Any]:
@@ -225,10 +227,4 @@ def _span(column: Column, place: int, value: float, reach: float, known: Known) 
     number = known.get(f"share of {column.name} = {column.levels[place]}")
     if number is not None:
         return max(number.low, 0.0), number.high
-    return (value - reach, value + reach) if value > reach > 0 else None
-
-
-def level_bar(label: str, words: str, value: float, top: float, span: tuple[float, float] | None = None) -> Bar:
-    """Return the bar of a level; its whisker stays on the card."""
-    ends = None if span is None else (100 * max(span[0], 0.0) / top, min(100.0, 100 * span[1] / top))
-    return Bar(label, words, 100 * max(value, 0.0) / top, noise=ends)
+    return noise_span(value, reach)

@@ -12,7 +12,7 @@ from sfumato.arrays import Counts, FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
 from sfumato.formatting import format_number
-from sfumato.report.cards import MISSING, Bar, ColumnCard, TableBlock, largest_indices
+from sfumato.report.cards import MISSING, Bar, ColumnCard, TableBlock, largest_indices, level_bar, noise_span
 from sfumato.report.charts.histogram import MOST_EQUAL, HistogramBins, histogram
 from sfumato.report.release_page.column_cards import SHORT, kind_text
 from sfumato.report.release_page.points import edges_of, level_words
@@ -160,23 +160,10 @@ def _numbers(table: ReleasedMarginal) -> TableBlock:
     return TableBlock.of_numbers(header, tuple(rows))
 
 
-def _span(table: ReleasedMarginal, count: float) -> tuple[float, float] | None:
-    """Return where the noise may have moved a count from; none for one that may be noise alone."""
-    return (count - table.half_width, count + table.half_width) if count > table.half_width > 0 else None
-
-
 def _bar(table: ReleasedMarginal, place: int, label: str, top: float) -> Bar:
     count = float(table.counts[place])
-    span = _span(table, count)
-    true = None if table.truth is None else float(table.truth[place])
-    return Bar(
-        label,
-        format_number(count),
-        100 * max(count, 0.0) / top,
-        "" if true is None else format_number(true),
-        None if true is None else 100 * true / top,
-        None if span is None else (100 * max(span[0], 0.0) / top, min(100.0, 100 * span[1] / top)),
-    )
+    true = None if table.truth is None else (format_number(float(table.truth[place])), float(table.truth[place]))
+    return level_bar(label, format_number(count), count, top, noise_span(count, table.half_width), true)
 
 
 def _missing(table: ReleasedMarginal) -> Bar:

@@ -161,7 +161,7 @@ def make_canaries(schema: Schema, count: int = 100, seed: int | None = None) -> 
         raise RiskError(f"{count!r} canaries", next_step=f"make at least {FEWEST_CANARIES}, 100 or more where possible")
     if schema.person is not None:
         raise RiskError(
-            "canaries are made for tables in which every row is somebody else",
+            "canaries are made for tables in which each person has one row",
             next_step="audit the method itself: sfumato.risk.audit(method, schema)",
         )
     randomness = Randomness.of(check_seed(seed))

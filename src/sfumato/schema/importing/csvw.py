@@ -11,10 +11,11 @@ from sfumato.schema.importing.metadata_model import (
     MetadataTable,
     Type,
     alternatives_of_pattern,
-    day,
     localised_text,
     mappings,
-    number,
+    set_bounds,
+    set_number_marks,
+    stated_dialect,
     texts,
 )
 
@@ -31,6 +32,7 @@ TYPES: dict[str, Type] = {
 }
 DAYS = (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("M", "%m"), ("d", "%d"))
 """How the format writes days, longest first."""
+LIMITS = (("minInclusive", "minimum", "minExclusive"), ("maxInclusive", "maximum", "maxExclusive"))
 
 
 def is_csvw(document: Mapping[str, Any]) -> bool:
@@ -75,12 +77,7 @@ def _table(body: Mapping[str, Any], group: Mapping[str, Any]) -> MetadataTable:
 
 def _source(dialect: Any) -> dict[str, Any]:
     stated: Mapping[str, Any] = dialect if isinstance(dialect, Mapping) else {}
-    delimiter, encoding = stated.get("delimiter"), stated.get("encoding")
-    dialect_facts = {
-        "delimiter": None if delimiter == "," else delimiter,
-        "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
-    }
-    return {key: fact for key, fact in dialect_facts.items() if fact}
+    return stated_dialect(stated.get("delimiter"), stated.get("encoding"))
 
 
 def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: MetadataTable, keys: list[str]) -> MetadataColumn:
@@ -98,7 +95,7 @@ def _column(column: Mapping[str, Any], above: tuple[Any, ...], table: MetadataTa
     marks = [mark for mark in texts(_inherited("null", column, *above)) if mark]
     table.source["missing"] = list(dict.fromkeys((*table.source.get("missing", []), *marks)))
     _form(body, imported, table)
-    _bounds(body, imported)
+    set_bounds(body, imported, LIMITS)
     return imported
 
 
@@ -125,11 +122,7 @@ def _form(body: Mapping[str, Any], column: MetadataColumn, table: MetadataTable)
 
 
 def _number_form(form: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
-    decimal, group = form.get("decimalChar"), form.get("groupChar")
-    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
-        if mark and table.source.setdefault(key, mark) != mark:
-            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
-    column.facts["grouped"] = True if group else None
+    set_number_marks(form, column, table)
     if form.get("pattern"):
         column.doubts.append(f"{column.name}: numbers written as {form['pattern']!r}; give decimals")
 
@@ -145,19 +138,3 @@ def _date_form(form: str) -> str | None:
     if any(re.search(r"[A-Za-z]", piece) for piece in pieces if piece not in signs):
         return None
     return "".join(signs.get(piece, piece) for piece in pieces)
-
-
-def _bounds(body: Mapping[str, Any], column: MetadataColumn) -> None:
-    form = column.facts.get("date_format")
-    for end, closed, opened, step in (
-        ("low", ("minInclusive", "minimum"), "minExclusive", 1),
-        ("high", ("maxInclusive", "maximum"), "maxExclusive", -1),
-    ):
-        value = next((body[key] for key in closed if key in body), None)
-        over = body.get(opened)
-        if value is None and over is not None:
-            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
-            if column.type != "whole":
-                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
-        if value is not None:
-            setattr(column, end, day(value, form) if column.type == "date" else number(value))

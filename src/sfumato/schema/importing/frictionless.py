@@ -11,10 +11,12 @@ from sfumato.schema.importing.metadata_model import (
     MetadataTable,
     Type,
     alternatives_of_pattern,
-    day,
     localised_text,
     mappings,
     number,
+    set_bounds,
+    set_number_marks,
+    stated_dialect,
     texts,
 )
 
@@ -31,6 +33,7 @@ OWN_KEY = "sfumato"
 OWN_KEYS = ("unit", "role", "step", "decimals")
 SILENT = ("required", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "unique", "pattern")
 """Constraints that are looked at; others are told as notes."""
+LIMITS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 
 
 def is_frictionless(document: Mapping[str, Any]) -> bool:
@@ -102,14 +105,8 @@ def _source(resource: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str,
     stated: Mapping[str, Any] = dialect if isinstance(dialect, Mapping) else {}
     inner: Any = stated.get("csv")
     csv: Mapping[str, Any] = inner if isinstance(inner, Mapping) else stated
-    delimiter, encoding = csv.get("delimiter"), resource.get("encoding")
     marks = [mark for mark in _marks(schema.get("missingValues")) if mark]
-    dialect_facts = {
-        "delimiter": None if delimiter == "," else delimiter,
-        "encoding": None if str(encoding).lower().replace("-", "") in ("utf8", "none") else encoding,
-        "missing": marks,
-    }
-    return {key: fact for key, fact in dialect_facts.items() if fact}
+    return stated_dialect(csv.get("delimiter"), resource.get("encoding"), marks)
 
 
 def _marks(entries: Any) -> list[str]:
@@ -128,61 +125,37 @@ def _column(field: Mapping[str, Any], table: MetadataTable, keys: list[str]) -> 
     column.facts = {
         "description": localised_text(field.get("title")) or localised_text(field.get("description")),
         "missing": limits.get("required") is not True,
-        **_form(field, column, table),
     }
-    _bounds(limits, column, _date_form(field))
+    _set_form(field, column, table)
+    set_bounds(limits, column, LIMITS)
     _levels(field, limits, column)
     column.doubts += [f"{name}: the constraint {key!r}" for key in limits if key not in SILENT]
     _own(field.get(OWN_KEY), column)
     return column
 
 
-def _form(field: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> dict[str, Any]:
-    """Return how values are written; marks of numbers belong to the file as a whole."""
-    facts: dict[str, Any] = {}
+def _set_form(field: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
+    """Take how values are written."""
     marks = _marks(field.get("missingValues"))
     if len(marks) == 1 and marks[0]:
-        facts["missing_text"] = marks[0]
+        column.facts["missing_text"] = marks[0]
     if column.type == "date":
-        facts["date_format"] = _date_form(field)
+        column.facts["date_format"] = _date_form(field)
         if field.get("format") == "any":
             column.doubts.append(f"{column.name}: dates in any form; give date_format")
     if column.type == "boolean":
         for key, named in (("true", "trueValues"), ("false", "falseValues")):
             word = next(iter(texts(field.get(named))), None)
-            facts[key] = None if word == key else word
+            column.facts[key] = None if word == key else word
     if column.type in ("whole", "number"):
-        _number_form(field, column, table, facts)
-    return facts
-
-
-def _number_form(field: Mapping[str, Any], column: MetadataColumn, table: MetadataTable, facts: dict[str, Any]) -> None:
-    decimal, group = field.get("decimalChar"), field.get("groupChar")
-    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
-        if mark and table.source.setdefault(key, mark) != mark:
-            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
-    facts["grouped"] = True if group else None
-    if field.get("bareNumber") is False:
-        column.doubts.append(f"{column.name}: signs around its numbers; give prefix and suffix")
+        set_number_marks(field, column, table)
+        if field.get("bareNumber") is False:
+            column.doubts.append(f"{column.name}: signs around its numbers; give prefix and suffix")
 
 
 def _date_form(field: Mapping[str, Any]) -> str | None:
     form = field.get("format")
     return str(form).removeprefix("fmt:") if isinstance(form, str) and "%" in form and form != ISO else None
-
-
-def _bounds(limits: Mapping[str, Any], column: MetadataColumn, form: str | None) -> None:
-    for end, closed, opened, step in (
-        ("low", "minimum", "exclusiveMinimum", 1),
-        ("high", "maximum", "exclusiveMaximum", -1),
-    ):
-        value, over = limits.get(closed), limits.get(opened)
-        if value is None and over is not None:
-            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
-            if column.type != "whole":
-                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
-        if value is not None:
-            setattr(column, end, day(value, form) if column.type == "date" else number(value))
 
 
 def _levels(field: Mapping[str, Any], limits: Mapping[str, Any], column: MetadataColumn) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -22,7 +22,7 @@ LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 
 @dataclass
 class MetadataColumn:
-    """One column as a file tells it."""
+    """One column as a metadata file describes it."""
 
     name: Any
     type: Type
@@ -44,7 +44,7 @@ class MetadataColumn:
 
 @dataclass
 class MetadataTable:
-    """One table as a file tells it."""
+    """One table as a metadata file describes it."""
 
     name: Any
     columns: list[MetadataColumn]
@@ -58,7 +58,7 @@ class MetadataTable:
 
 @dataclass(frozen=True)
 class ImportedColumn:
-    """What became of one column: a column, or the reason why there is none; or what is wrong with it."""
+    """The result of importing one column: a column, the reason why it is left out, or its problems."""
 
     column: Column | None = None
     left_out: str | None = None
@@ -66,7 +66,7 @@ class ImportedColumn:
 
 
 def to_column(metadata: MetadataColumn) -> ImportedColumn:
-    """Return the column that a file describes, its facts marked as told by the file: nobody vouched for them so far."""
+    """Return the column that a file describes; its facts are marked as the file's, not yet confirmed by a person."""
     kind = metadata.kind if isinstance(metadata.kind, str) and metadata.kind in KINDS else _kind(metadata)
     if kind is None or _lacks_facts(metadata, kind):
         return ImportedColumn(left_out=_why(metadata))
@@ -131,6 +131,36 @@ def _typed(value: Any, kind: str) -> Any:
     return day(value, ISO) if kind == "date" and isinstance(value, str) else value
 
 
+def stated_dialect(delimiter: Any, encoding: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the dialect that a file states, without what is plain anyway."""
+    plain = str(encoding).lower().replace("-", "") in ("utf8", "none")
+    facts = {"delimiter": None if delimiter == "," else delimiter, "encoding": None if plain else encoding}
+    return {key: fact for key, fact in (facts | {"missing": list(missing)}).items() if fact}
+
+
+def set_number_marks(form: Mapping[str, Any], column: MetadataColumn, table: MetadataTable) -> None:
+    """Take the marks of decimals and thousands, which belong to the file as a whole."""
+    decimal, group = form.get("decimalChar"), form.get("groupChar")
+    for key, mark in (("decimal", decimal if decimal != "." else None), ("thousands", group)):
+        if mark and table.source.setdefault(key, mark) != mark:
+            table.problems.append(f"column {column.name}: {key} {mark!r}, and other columns have {table.source[key]!r}")
+    column.facts["grouped"] = True if group else None
+
+
+def set_bounds(limits: Mapping[str, Any], column: MetadataColumn, names: Sequence[tuple[str, ...]]) -> None:
+    """Take both ends of a range; ``names`` are the properties of each end, the last of which excludes it."""
+    form = column.facts.get("date_format")
+    for end, step, (*closed, opened) in zip(("low", "high"), (1, -1), names, strict=True):
+        value = next((limits[key] for key in closed if limits.get(key) is not None), None)
+        over = limits.get(opened)
+        if value is None and over is not None:
+            value = number(over) + step if column.type == "whole" and isinstance(number(over), int) else over
+            if column.type != "whole":
+                column.doubts.append(f"{column.name}: {over!r} itself is excluded, and bounds include it")
+        if value is not None:
+            setattr(column, end, day(value, form) if column.type == "date" else number(value))
+
+
 def day(text: Any, form: str | None) -> Any:
     """Return a day that a text names, or the text itself where it names none."""
     try:
@@ -140,7 +170,7 @@ def day(text: Any, form: str | None) -> Any:
 
 
 def number(text: Any) -> Any:
-    """Return a number that a text names, or what was given."""
+    """Return the number that a text names, or the value itself."""
     if not isinstance(text, str):
         return text
     try:

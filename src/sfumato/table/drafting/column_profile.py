@@ -40,7 +40,7 @@ InferredType = Literal["number", "date", "boolean", "text", "unknown"]
 
 @dataclass
 class ColumnProfile:
-    """What was seen of one column."""
+    """The profile of one column: its type, distinct values and range."""
 
     name: str
     raw: Any
@@ -86,7 +86,7 @@ class ColumnProfile:
 
 
 def profile_columns(engine: Engine, names: Sequence[str]) -> list[ColumnProfile]:
-    """Return how all columns read, and what can be asked of each reading."""
+    """Profile all columns by a few aggregate queries."""
     table = engine.table
     rows = engine.aggregate(table.aggregate(rows=table.count())).to_pylist()[0]["rows"]
     parts = (names[start : start + COLUMNS_AT_ONCE] for start in range(0, len(names), COLUMNS_AT_ONCE))

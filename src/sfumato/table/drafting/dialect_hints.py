@@ -77,7 +77,7 @@ DATE_SHAPES = tuple(re.compile(core + TIME) for core, _ in DATES)
 
 @dataclass(frozen=True)
 class DialectHint:
-    """What would make the texts of a column numbers or dates."""
+    """The dialect options that would turn a column's texts into numbers or dates."""
 
     column: str
     texts: int
@@ -120,7 +120,7 @@ class _TextShapes:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What stands for no value: known marks, and the one word among numbers or dates that holds no digit."""
+        """Texts that stand for a missing value: known marks, or the only word among numbers or dates."""
         if not self.is_ordered:
             return tuple(mark for mark in self.marks if mark in SURE_MARKS and self.words)
         lone = [word for word in self.words if len(self.words) == 1 and not any(sign.isdigit() for sign in word)]
@@ -144,7 +144,7 @@ class _NumberStyle:
 
 
 def dialect_hints(opened: Source, names: Sequence[str]) -> dict[str, DialectHint]:
-    """Return, for those text columns that an option would turn into numbers or dates, what to say.
+    """Return a hint for each text column that an option would turn into numbers or dates.
 
     ``names`` are columns that a draft could not read as they stand; those that hold no texts are passed over.
     """

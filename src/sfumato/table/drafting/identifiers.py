@@ -172,7 +172,7 @@ def person_questions(engine: Engine, candidates: Sequence[ColumnProfile]) -> lis
     verb = "repeats" if len(candidates) == 1 else "repeat"
     asked = (
         f"question: whose row is it? {names} {verb}, so a person may have several rows. Answer in [table]: person = "
-        f"{candidates[0].name!r} and rows_per_person, or person = false where every row is somebody else's"
+        f"{candidates[0].name!r} and rows_per_person, or person = false where each person has one row"
     )
     counts = "; ".join(_help(engine, one) for one in candidates)
     return [asked, f"question: rows of one value (private; choose rows_per_person by what is publicly known): {counts}"]

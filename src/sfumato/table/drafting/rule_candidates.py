@@ -30,7 +30,7 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class MissingCondition:
-    """What another column says, in words, and the opposite where it is a threshold."""
+    """A condition on another column, and its opposite where it is a threshold."""
 
     words: str
     opposite: str | None
@@ -55,7 +55,7 @@ class MissingRule:
         return f"missing({quote_column(self.target)}) implies {self.condition.words}"
 
     def rules(self, kept: Container[str]) -> list[str]:
-        """Return what to propose of the rules that all rows keep."""
+        """Return the rules to propose of those that all rows keep."""
         if self.check not in kept or self.converse not in kept:
             return [self.check] if self.check in kept else []
         opposite = self.condition.opposite

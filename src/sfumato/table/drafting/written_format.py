@@ -60,7 +60,7 @@ class _Written:
             yield from ((f"mark {mark}", (text == mark).sum()) for mark in self.dialect.missing)
 
     def settled(self, answers: Answers) -> Column:
-        """Return the column with what most of its texts are written with."""
+        """Return the column with the marks that most of its texts have."""
         around = {key: answers[key] for key in AROUND if (answers.get(key) or "").strip()}
         grouped = (answers.get("marked") or 0) > (answers.get("bare") or 0)
         return dataclasses.replace(self.column, grouped=grouped, missing_text=self._missing_text(answers), **around)
@@ -141,7 +141,7 @@ class _FormatProbe:
         return (self.raw.isnull() | self.raw.lower().contains("e")).ifelse(None, behind)
 
     def looks(self) -> Iterator[tuple[str, Any]]:
-        """Ask what the values look like: little of each column, for most need nothing more."""
+        """First questions about a column, enough for most columns."""
         kind = self.column.kind
         if self.has_digits and self.is_text:
             yield "least", self.digits.min()
@@ -186,7 +186,7 @@ class _FormatProbe:
 
     @property
     def within(self) -> list[int]:
-        """How many values have at most 0, 1, 2 and so on decimals."""
+        """The numbers of values with at most 0, 1, 2, ... decimals."""
         return [self.answers[f"within {d}"] for d in range(MOST_DIGITS + 1)]
 
     @property

@@ -180,7 +180,7 @@ NamedAggregate = tuple[tuple[str, str], Any]
 
 
 def run_aggregates(engine: Engine, table: Any, measures: Sequence[NamedAggregate]) -> dict[str, Answers]:
-    """Return the answers by column and question, from columns of the engine's table or from what was made of them."""
+    """Run named aggregates in few queries; return the answers by column and question."""
     answers: dict[str, Answers] = {}
     for start in range(0, len(measures), AGGREGATES_PER_QUERY):
         part = measures[start : start + AGGREGATES_PER_QUERY]

@@ -210,7 +210,7 @@ class SparkEngine(IbisEngine):
 
 
 def run_on_workers(session: Any, number: int, task: Task, answers: str) -> Any:
-    """Return what a task answers at each of so many places, as an Arrow table: for work without a private table.
+    """Run a task so many times on the workers and return its answers as an Arrow table; no private table is involved.
 
     Each place is one task. Raises :class:`WorkersUnavailableError` where the workers lack this package, and Spark's own
     errors where a task fails for good.

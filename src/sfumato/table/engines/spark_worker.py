@@ -81,7 +81,7 @@ def same_kinds(columns: pa.Schema, wanted: pa.Schema) -> bool:
 
 @dataclass(frozen=True)
 class CountJob:
-    """What every task is told: public facts alone. Columns come in this order in every batch."""
+    """The public facts that every task gets. Columns come in this order in every batch."""
 
     columns: tuple[Column, ...]
     sets: tuple[ColumnSet, ...]
@@ -94,7 +94,7 @@ class CountJob:
         return BufferLayout.by_name(self.columns, self.sets)
 
     def task(self) -> Task:
-        """Return what a worker runs on the batches of its rows."""
+        """Return the function that a worker runs on the batches of its rows."""
 
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield self.count(batches)
@@ -113,7 +113,7 @@ class CountJob:
         return nonempty_cells(tally)
 
     def file_task(self, splits: Sequence[FileSplit], kinds: pa.Schema) -> Task:
-        """Return what a worker runs where it reads the files itself: rows tell it which splits are its own."""
+        """Return the function of a worker that reads the files itself; its rows are the numbers of its splits."""
 
         def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             own = (splits[place] for batch in batches for place in batch.column(0).to_pylist())
@@ -122,7 +122,7 @@ class CountJob:
         return count
 
     def sum(self, cells: NDArray[np.int64], times: NDArray[np.int64]) -> WorkerCounts:
-        """Add up what the tasks handed back."""
+        """Sum the counts of all tasks."""
         sums, inside = (
             WorkerCounts(np.zeros(self.layout().cells, np.int64), np.zeros(len(self.columns), np.int64)),
             cells >= 0,
@@ -150,7 +150,7 @@ def require_same_version(version: str) -> None:
 
 
 def worker_versions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Say what this worker is: the smallest job that shows whether it can count at all."""
+    """Report the versions of this worker: the smallest job that shows whether it can count at all."""
     from sfumato.table import numba_loops
 
     for _ in batches:

@@ -34,7 +34,7 @@ def require_package(package: str, what: str) -> None:
 
 
 def read_apart(path: str, name: str, **request: Any) -> tuple[dict[str, Any], Path]:
-    """Return what a process of its own says of a file, and the private file with the rows.
+    """Read a file in a child process; return its answer, and the private file with the rows.
 
     It may take the memory that a release may (``SFUMATO_MEMORY``), and some minutes; whatever happens to it is a
     :class:`TableError` here.

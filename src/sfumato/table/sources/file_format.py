@@ -262,7 +262,7 @@ def _unpressed(path: str, pressed: str) -> tuple[str, str]:
 
 
 def format_inside(path: str, head: bytes) -> str:
-    """Return what is inside a file that is pressed together; tables that are pressed twice are told by name too."""
+    """Return the format of a compressed file's content; archives in archives are refused by name."""
     if head[257:262] == b"ustar":
         raise TableError(f"{path!r} is a tar archive", next_step="take the table out of it, and give that file")
     archive = head.startswith((b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")))

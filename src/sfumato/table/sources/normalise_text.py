@@ -78,7 +78,7 @@ def sql_identifier(name: str) -> str:
 
 
 def number_pattern(decimal: str, thousands: str | None) -> str:
-    """Return what a number looks like that is written with these marks.
+    """Return a pattern of numbers with these marks.
 
     >>> bool(re.search(number_pattern(",", "."), "1.234,50 €")), bool(re.search(number_pattern(",", "."), "12.5"))
     (True, False)

@@ -137,12 +137,12 @@ def to_lines(table: pa.Table, schema: Schema) -> list[str]:
 
 
 def delimiter_of(schema: Schema) -> str:
-    """Return what stands between fields."""
+    """Return the delimiter."""
     return schema.source.delimiter or ","
 
 
 def missing_marker(schema: Schema, name: str) -> str:
-    """Return what stands for a missing value: what the column says, else the first mark of the file, else nothing."""
+    """Return the text of a missing value: the column's, else the first mark of the file, else none."""
     own = schema[name].missing_text
     return own if own is not None else schema.source.missing[0] if schema.source.missing else ""
 

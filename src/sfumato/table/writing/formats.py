@@ -55,7 +55,7 @@ def copy_suffix(schema: Schema) -> str | None:
 
 
 def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
-    """Return the endings of copies that were asked for by name; refuse what is no format, or needs what is not there.
+    """Return the endings of the requested copies; refuse unknown formats and missing packages.
 
     >>> requested_suffixes(["jsonl", ".sqlite"])
     ('.jsonl', '.sqlite')
@@ -63,7 +63,7 @@ def requested_suffixes(also: Sequence[str]) -> tuple[str, ...]:
     known = sorted(set(COPIES.values()))
     asked = [name if name.startswith(".") else f".{name}" for name in also]
     if strange := [f"{name!r} is none of {', '.join(known)}" for name in asked if name not in known]:
-        raise TableError("rows cannot be written so", strange, "leave it out: CSV and Parquet are always there")
+        raise TableError("unknown file format", strange, "leave it out: CSV and Parquet are always there")
     for suffix in asked:
         require_installed(suffix)
     return tuple(dict.fromkeys(asked))
@@ -91,7 +91,7 @@ def write_copy(path: Path, table: pa.Table, schema: Schema) -> None:
 
 
 def is_installed(suffix: str) -> bool:
-    """Whether what a format needs is there."""
+    """Whether the package that a format needs is installed."""
     return suffix not in EXTRAS or importlib.util.find_spec(EXTRAS[suffix]) is not None
 
 

@@ -39,14 +39,14 @@ FAR = 1 << 40
 
 @dataclass(frozen=True)
 class SelfTestResult:
-    """One part of the self-test: what holds where it passes, and what is wrong where it does not."""
+    """One part of the self-test: the property it checks, and the problem where it fails."""
 
     name: str
     problem: str | None = None
 
 
 def self_test_problems() -> list[str]:
-    """Return what is wrong with table inversion here: an empty list where it may be used.
+    """Return the problems of table inversion on this machine; an empty list allows its use.
 
     >>> self_test_problems()
     []

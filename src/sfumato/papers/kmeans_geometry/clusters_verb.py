@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,14 +16,13 @@ from sfumato.cli.options import (
     SameOrder,
     split_names,
 )
-from sfumato.cli.released import released_rows
 from sfumato.errors import PlanError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.evaluate.clusters import ClusterComparison
+    from sfumato.papers.kmeans_geometry.cluster_comparison import ClusterComparison
     from sfumato.schema import Schema
     from sfumato.table import Table
 
@@ -51,12 +50,13 @@ def clusters(
     Prints ARI, confusion matrix, centroids and radii, each beside two yardsticks: rows drawn from the public bounds
     alone, and half of the table. For the custodian's eyes only.
     """
-    from sfumato.evaluate.clusters import compare_clusters
+    from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
     from sfumato.metrics.rows_view import read_rows_view
-    from sfumato.table.sources import open_source
+    from sfumato.papers.kmeans_geometry.cluster_comparison import compare_clusters
 
-    facts, table, released = rows.facts, rows.read(), released_rows(rows.bundle)
-    names = _ordered_columns(facts, columns, open_source(released, rows.dialect).engine.table.columns)
+    facts, table = rows.facts, rows.read()
+    released = open_evaluation_input(rows.bundle).require_rows().rows_for(facts)
+    names = _ordered_columns(facts, columns, shared_columns(facts, released)[0])
     box = list(zip(*(facts[name].numeric_bounds for name in names), strict=True))
     with console.progress("clustering"):
         comparison = compare_clusters(
@@ -71,7 +71,7 @@ def clusters(
     _show_clusters(console, comparison, names)
 
 
-def _ordered_columns(facts: Schema, columns: str | None, released: Any) -> list[str]:
+def _ordered_columns(facts: Schema, columns: str | None, released: list[str]) -> list[str]:
     """Return the ordered columns to compare; all problems are reported in one message."""
     if columns is None:
         wanted = [c.name for c in facts if c.is_ordered and c.name in released and not c.missing]

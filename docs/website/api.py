@@ -84,14 +84,14 @@ GROUPS = (
         "Is it good enough?",
         "Before the spend, after it beside the table, for any number, and for the public.",
         ("compare", "uncertainty", "quality"),
-        ("sfumato.utility",),
+        ("sfumato.metrics.binning", "sfumato.metrics.distances", "sfumato.metrics.association"),
     ),
     Group(
         "calibration",
         "Choose epsilon",
         "The epsilon at which a method is good enough, or gives away little enough.",
         ("calibrate",),
-        ("sfumato.calibration",),
+        ("sfumato.evaluate.calibrate",),
     ),
     Group(
         "risk",

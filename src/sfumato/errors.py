@@ -14,10 +14,10 @@ from typing import Any
 class SfumatoError(Exception):
     """Base of all named errors: one headline, any number of problems, one next step.
 
-    >>> print(TableError("2 problems in table 'people'", ["age: 3 values outside 0 to 110"], "mend the table"))
+    >>> print(TableError("2 problems in table 'people'", ["age: 3 values outside 0 to 110"], "correct the table"))
     2 problems in table 'people'
       - age: 3 values outside 0 to 110
-    Next step: mend the table
+    Next step: correct the table
     """
 
     def __init__(self, headline: str, problems: Sequence[str] = (), next_step: str = "") -> None:
@@ -74,7 +74,7 @@ class TooLittleSeenError(SchemaError):
 
 
 class UnchangedDraftError(DraftSchemaError):
-    """Facts of a draft still stand exactly as the rows taught them, and nobody vouched for them or accepted them."""
+    """Facts of a draft still stand exactly as drafted from the rows; nobody vouched for them or accepted them."""
 
 
 class UnansweredQuestionError(DraftSchemaError):
@@ -82,7 +82,7 @@ class UnansweredQuestionError(DraftSchemaError):
 
 
 class UnansweredDraftError(UnchangedDraftError, UnansweredQuestionError):
-    """Both at once: facts of a draft stand as the rows taught them, and a question of it is open."""
+    """Both at once: facts stand as drafted from the rows, and a question of the draft is open."""
 
 
 class RuleError(SchemaError):

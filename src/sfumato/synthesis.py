@@ -188,7 +188,7 @@ class SchemaDecision:
     rows: int | None = None
     """About how many rows there are, by the noisy counts of a purchase."""
 
-    def ready(self, rows: int | None = None) -> PreparedRelease:
+    def prepare(self, rows: int | None = None) -> PreparedRelease:
         """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
         with self._paid():
             choice = self.request.choice(self.schema)
@@ -202,7 +202,7 @@ class SchemaDecision:
 
     def released(self, rows: int | None = None) -> Release:
         """Release the table; where that fails after facts were bought, the error carries their schema."""
-        return self.ready(rows).released()
+        return self.prepare(rows).released()
 
     @contextmanager
     def _paid(self) -> Generator[None]:
@@ -218,17 +218,15 @@ class SchemaDecision:
                 )
             raise
 
-    def carried_out(self, ready: PreparedRelease) -> Release:
+    def release_prepared(self, ready: PreparedRelease) -> Release:
         """Release, with the assumptions in the notes and in the guarantee."""
         about = self.request.about_rows
         with self._paid():
-            made_release = release(
-                ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about
-            )
+            released = release(ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about)
         notes = (*self.assumed, *([ready.reason] if ready.reason else []))
-        guarantee = made_release.guarantee
-        guarantee_with_choices = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
-        return dataclasses.replace(made_release.promising(guarantee_with_choices), notes=(*notes, *made_release.notes))
+        guarantee = released.guarantee
+        full_guarantee = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
+        return dataclasses.replace(released.promising(full_guarantee), notes=(*notes, *released.notes))
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,7 @@ class PreparedRelease:
 
     def released(self) -> Release:
         """Spend, and release."""
-        return self.described.carried_out(self)
+        return self.described.release_prepared(self)
 
 
 def decide_schema(
@@ -309,7 +307,7 @@ def _with_bought(
         book.check(named, epsilon=request.epsilon, delta=fraction_to_text(request.total_delta))
     if say is not None:
         say(sight)
-    schema, rows = order.carried_out(False if book is None else book, request.seed, request.by)
+    schema, rows = order.buy(False if book is None else book, request.seed, request.by)
     visible = [each for each in wanted if each in schema.releasable]
     _refuse_little(schema, request, wanted, visible)
     unseen = [each for each in wanted if each not in visible]

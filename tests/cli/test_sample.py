@@ -64,7 +64,7 @@ def test_rows_cost_nothing_and_carry_the_guarantee(folder, sfumato_cli, bundles)
     assert (code, err) == (0, "")
     assert "differential privacy with epsilon = 2" in out
     assert "Nothing more is spent" in out and "post-processing" in out
-    assert "1,234 rows of 4 columns: more.parquet" in out and "rows mended to keep 'children < persons'" in out
+    assert "1,234 rows of 4 columns: more.parquet" in out and "rows repaired to keep 'children < persons'" in out
     assert sfumato_cli("ledger", "show", str(bundles / "L"), "--json")[1] == before
     table = pq.read_table("more.parquet")
     assert table.num_rows == 1234 and table.column_names == ["sex", "persons", "children", "insured"]

@@ -85,7 +85,7 @@ def test_a_rule_gets_its_source_by_its_check(draft, sfumato_cli):
 def test_show_tells_what_stands_and_what_is_open(draft, sfumato_cli):
     draft.write_text(draft.read_text().replace("draft = true\n", f"draft = true\n{QUESTION}"))
     code, out, _ = sfumato_cli("schema", "show", "d.toml")
-    assert code == 0 and "column age: bounds 18 to 90 as drafted" in out and "whose rows are these" in out
+    assert code == 0 and "column age: bounds 18 to 90 as drafted" in out and "which column identifies a person" in out
     body = json.loads(sfumato_cli("schema", "show", "d.toml", "--json")[1])
     assert body["draft"] and len(body["standing"]) == 2 and body["person_candidates"] == ["sex"]
 

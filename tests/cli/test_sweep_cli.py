@@ -54,7 +54,7 @@ def test_machines_get_one_document_and_the_same_games(folder, sfumato_cli):
     ("arguments", "told"),
     [
         (("--epsilons", "a"), "not a list of numbers"),
-        (("--epsilons", ","), "names no epsilon"),
+        (("--epsilons", ","), "--epsilons is empty"),
         (("--epsilons", "1,-2"), "epsilon must be above 0"),
         (("--epsilons", "1", "--sensitive", "income", "--known", "nobody"), "no column 'nobody'"),
         (("--epsilons", "1", "--out", "page.txt"), "does not end in .html"),

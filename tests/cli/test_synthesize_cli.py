@@ -55,7 +55,8 @@ def test_one_command_from_file_to_bundle(people, sfumato_cli):
         "Ada",
         *QUICK,
     )
-    assert code == 0 and "assumed, because nobody said otherwise:" in out and "better: facts with a source" in out
+    assert code == 0 and "assumed, because nothing else was stated:" in out
+    assert "Tip: a schema from documented sources" in out
     assert (
         Schema.load("s.toml").confirmation.accepted_unchanged and Ledger("b.db").account("people").left_epsilon == "1"
     )
@@ -108,7 +109,7 @@ def test_what_was_seen_is_kept_where_it_is_too_little_for_rows(people, sfumato_c
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--person", "a", "--no-person"), "--person and --no-person were both given"),
+        (("--person", "a", "--no-person"), "--person and --no-person contradict each other"),
         (("--open-ledger", "5"), "--open-ledger needs a ledger"),
         (("--schema-out", "people.csv"), "'people.csv' exists"),
         (("--buy", "1"), "leaves nothing"),

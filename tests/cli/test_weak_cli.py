@@ -44,6 +44,6 @@ def test_a_ladder_is_refused_and_allowed_as_a_whole(folder, sfumato_cli):
     assert code == 2 and "epsilon 23 is above 20" in err
     code, out, _ = sfumato_cli("calibrate", "h.csv", *LADDER, "--no-ledger", "--grid", "10,11", "--allow-weak")
     said = " ".join(out.replace("│", " ").split())
-    assert code == 0 and "What the kept release promises" in said
+    assert code == 0 and "What is promised by the kept release" in said
     assert "differential privacy with epsilon = 23, for adding or removing one row" in said
     assert "The custodian allowed this weak guarantee by name" in said

@@ -79,19 +79,19 @@ utility variational way weighted weights workload zcdp zeros
 """Terms of statistics, differential privacy and databases."""
 PROGRAMS = """
 226 800 argument article29 atomic buffer cli compiled compression compute console croissant csvw databases datacard
-datapackage dialect dpia duckdb export files format formats frames frictionless heatmap ibis images importing
-interrupt jax jit jobs json layout lazy lexicon lines literals loading loops metadata nist numba numpy opendp parser
-process processes progress readme reaedp registry repair reproduce reprs routes sas scan schema script scripts server
-spark spreadsheets spss stata store svg sweep system templates text texts toml transcript type verify version views
-widgets workbench worker
+datapackage dialect dpia duckdb export files format formats frames frictionless heatmap ibis images importing interrupt
+jax jit jobs json layout lazy lexicon lines literals loading loops metadata nist numba numpy opendp parser pool process
+processes progress readme reaedp registry repair reproduce reprs routes sas scan schema script scripts server spark
+spreadsheets spss stata store svg sweep system templates text texts toml transcript type verify version views widgets
+workbench worker
 """
 """Formats, programs and parts of programs."""
 ORDINARY = """
-access account address and answers arrays assessment assumptions attack audience aware axis backends base bits blend
-blending blocks bounded bounds box budget build bundle bundles buy by candidates cards catalogue category causes
-ceilings chain charts check checks child clauses code column columns compare comparison components confirm constraints
-contact contradictions copies copy core cost count counting counts criteria custodian custom data declared deep
-definitions delimited demo deployments descent description design dimensions disk distances doctor document draft
+access account address and answers arrays assessment assumptions attack audience attempt aware axis backends base bits
+blend blending blocks bounded bounds box budget build bundle bundles buy by candidates cards catalogue category causes
+ceilings chain charts check checks child clauses closest code column columns compare comparison components confirm
+constraints contact contradictions copies copy core cost count counting counts criteria custodian custom data declared
+deep definitions delimited demo deployments descent description design dimensions disk distances doctor document draft
 drafting draw error errors evaluate evaluation example expected explain expressions extremes facts fields figure
 figures file fine first folder form formatting forms from game generated generators glossary group headline hints
 impact incomplete init input integer interface judged key kinds large ledger limitations limits location lower main

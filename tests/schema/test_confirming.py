@@ -132,7 +132,7 @@ def test_a_question_without_candidates_is_refused():
 def test_deleting_the_line_that_says_draft_confirms_nothing(schema):
     bare = Schema.parse(schema.to_toml().replace("draft = true\n", ""))
     assert not bare.is_draft and not bare.is_confirmed
-    with pytest.raises(DraftSchemaError, match="marks of the draft stand in age, sex, ok, 'age >= 18'"):
+    with pytest.raises(DraftSchemaError, match="marks of the draft stand in age, sex, ok and 'age >= 18'"):
         bare.require_confirmed()
     rule_alone = dataclasses.replace(without_fingerprints(DRAFT), is_draft=False, rules=DRAFT.rules)
     assert not rule_alone.is_confirmed
@@ -214,7 +214,7 @@ def test_a_rule_that_somebody_rewrote_is_that_persons_word():
     text = draft.to_toml()
     for check, taught in (("age>=18", True), ("age >= 16", False)):  # spaces alone are no rewriting
         rewritten = Schema.parse(text.replace('"age >= 18"', f'"{check}"'))
-        assert rewritten.rules[0].taught is taught and not rewritten.is_confirmed
+        assert rewritten.rules[0].is_data_derived is taught and not rewritten.is_confirmed
         done = rewritten.confirm(accept_unchanged=True)
         assert done.rules == (Rule(check, from_rows=taught),)
 

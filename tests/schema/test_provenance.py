@@ -37,7 +37,7 @@ def age(**facts) -> Column:
     ],
 )
 def test_what_the_rows_taught_is_what_stands_as_drafted(facts, taught):
-    assert age(**facts).taught == taught
+    assert age(**facts).data_derived_facts == taught
 
 
 def test_the_mark_of_a_fact_does_not_depend_on_how_a_number_is_written():
@@ -110,12 +110,12 @@ def test_how_a_draft_saw_values_written_is_marked_and_told(tmp_path):
     )
     draft = Schema.draft(path, delimiter=";", decimal=",", thousands=".")
     cost, share = draft["cost"], draft["share"]
-    assert {"grouped", "trailing_zeros"} <= set(cost.taught)
-    assert "suffix" in share.taught
-    assert "prefix" not in share.taught, "what is not written is no fact"
+    assert {"grouped", "trailing_zeros"} <= set(cost.data_derived_facts)
+    assert "suffix" in share.data_derived_facts
+    assert "prefix" not in share.data_derived_facts, "what is not written is no fact"
     assert cost.provenance["grouped"] == Provenance("rows")
     changed = dataclasses.replace(share, suffix=" per cent")
-    assert "suffix" not in changed.taught, "what somebody changed is that person's word"
+    assert "suffix" not in changed.data_derived_facts, "what somebody changed is that person's word"
     done = draft.confirm(accept_unchanged=True, by="Ada", person=False)
     assert "grouped" in done["cost"].from_rows
     assert "the marks between thousands of cost" in describe_facts(SchemaProvenance.of(done).forms("rows"))
@@ -147,8 +147,8 @@ def test_a_draft_marks_every_fact_that_nobody_stated(rough):
                 assert fact == item.default, "a draft states nothing in a person's name"
             if use == "fact" and is_stated(item.name, fact):
                 assert column.provenance[item.name].origin == "rows"
-    assert (rough.taught, rough.source.encoding) == (("columns", "encoding"), "latin-1")
-    assert rough["id"].taught[-1] == "role" if "id" in rough else True
+    assert (rough.data_derived_facts, rough.source.encoding) == (("columns", "encoding"), "latin-1")
+    assert rough["id"].data_derived_facts[-1] == "role" if "id" in rough else True
 
 
 def test_whoever_edits_the_bounds_alone_still_says_what_the_rows_told(rough):

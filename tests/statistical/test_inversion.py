@@ -133,8 +133,8 @@ SHORT = [
 
 @pytest.mark.parametrize(("add", "scale", "bits"), SHORT)
 def test_short_words_force_the_slow_path_and_keep_the_law(add: Add, scale: float, bits: int, monkeypatch):
-    inverted = count_calls(monkeypatch, cdf_tables, "extended")
-    decided = count_calls(monkeypatch, large_scales, "below_exp")
+    inverted = count_calls(monkeypatch, cdf_tables, "invert_with_more_bits")
+    decided = count_calls(monkeypatch, large_scales, "is_below_exp")
     values = draws(add, scale, SLOW_N, bits=bits)
     assert law_p(values, add, scale) > ALPHA
     assert sign_p(values) > ALPHA
@@ -251,9 +251,9 @@ def test_mutant_with_a_biased_digit_is_caught(monkeypatch):
 
 
 def test_mutant_that_keeps_every_proposal_is_caught(monkeypatch):
-    true_propose = large_scales.kernel.propose
+    true_propose = large_scales.numba_loops.propose_gaussian
     keep_all = lambda *arguments: (true_propose(*arguments), arguments[-1].fill(1))  # noqa: E731
-    monkeypatch.setattr(large_scales.kernel, "propose", keep_all)
+    monkeypatch.setattr(large_scales.numba_loops, "propose_gaussian", keep_all)
     assert law_p(draws(add_gaussian_by_inversion, 2100.0), add_gaussian_by_inversion, 2100.0) < ALPHA
 
 
@@ -263,9 +263,9 @@ def test_mutant_with_modulo_bias_is_caught(numbers: int, caught: bool, monkeypat
 
     8192 numbers are no mutant: 2048 low values divide them, and the test passes.
     """
-    true_propose = large_scales.kernel.propose
+    true_propose = large_scales.numba_loops.propose_gaussian
     reduced = lambda coarse, signs, low, *rest: true_propose(coarse, signs, low % numbers, *rest)  # noqa: E731
-    monkeypatch.setattr(large_scales.kernel, "propose", reduced)
+    monkeypatch.setattr(large_scales.numba_loops, "propose_gaussian", reduced)
     assert (
         digit_p(last_digits(draws(add_gaussian_by_inversion, 1e5)), add_gaussian_by_inversion, 1e5) < ALPHA
     ) == caught

@@ -29,7 +29,7 @@ def stopped_at(stage, project, monkeypatch):
             job.stop()
         report_progress(words, done)
 
-    monkeypatch.setattr(WAY, "tell", telling)
+    monkeypatch.setattr(WAY, "report_progress", telling)
     job.start()
     job.wait(LONG)
     return job

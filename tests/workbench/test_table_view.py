@@ -32,9 +32,9 @@ def test_edits_are_applied_and_the_mark_of_the_rows_is_gone(opened):
 def test_what_makes_no_sense_is_kept_and_said_in_its_place(opened):
     opened.edit("age", low="zero")
     found = table.table_view(opened)
-    assert "no whole number" in found.problems["age"]
+    assert "not a whole number" in found.problems["age"]
     assert table.fields_of(opened, "age")["low"] == "zero"
-    with pytest.raises(SchemaError, match="make no sense yet"):
+    with pytest.raises(SchemaError, match="invalid facts: 1"):
         table.confirm(opened)
 
 
@@ -53,7 +53,7 @@ def test_listed_numbers_stay_numbers(opened):
 
 def test_a_date_needs_dates(opened):
     opened.edit("age", kind="date", low="2020-01-01", high="soon")
-    assert "no date" in table.table_view(opened).problems["age"]
+    assert "not a date" in table.table_view(opened).problems["age"]
 
 
 def test_confirming_needs_a_source_and_says_where(opened):
@@ -82,7 +82,7 @@ def test_whose_rows_is_asked_where_people_repeat(project, tmp_path):
     with pytest.raises(UnansweredQuestionError):
         table.confirm(project)
     project.change(whose="people", person="patient id", rows_per_person="many")
-    with pytest.raises(SchemaError, match="no number of rows"):
+    with pytest.raises(SchemaError, match="not a number of rows"):
         table.confirm(project)
     project.change(rows_per_person="5")
     schema = table.confirm(project)
@@ -94,7 +94,9 @@ def test_rounder_bounds_by_one_click(opened):
     remedy.act()
     assert table.table_view(opened).schema["age"].bounds == (0, 120)
     assert table.remedies(opened) == []
-    assert "bounds" in table.table_view(opened).schema["age"].taught, "the program computed them from the rows"
+    assert "bounds" in table.table_view(opened).schema["age"].data_derived_facts, (
+        "the program computed them from the rows"
+    )
 
 
 def test_marks_for_missing_values_by_one_click(project, tmp_path):

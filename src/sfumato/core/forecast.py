@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sfumato.formatting import percent
+from sfumato.formatting import list_names, percent
 from sfumato.reprs import ReprMixin
 
 MOST_NAMED = 8
@@ -112,7 +112,7 @@ class Forecast(ReprMixin):
 
     def _drowning(self) -> Iterator[str]:
         if self.drowned:
-            yield f"Will drown in noise: {_listed(self.drowned)}."
+            yield f"Will drown in noise: {list_names(self.drowned, MOST_NAMED)}."
 
     def _needed(self) -> Iterator[str]:
         missing = [(use, rows) for use, rows in self.rows_needed if self.rows is not None and rows > self.rows]
@@ -140,11 +140,6 @@ def _seen(relation: float) -> str:
     if relation >= NO_RELATION:
         return "No relation between columns will be seen."
     return f"Relations between columns will be seen from a correlation (or Cramer's V) of about {relation:.2g} on."
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _points(share: float) -> str:

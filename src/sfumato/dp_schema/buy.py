@@ -91,7 +91,7 @@ def buy_schema(
     ordered = prepared(source, epsilon, delta, name, columns, about_rows, options, **facts)
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=2)
-    return ordered.carried_out(ledger, seed, by).schema
+    return ordered.buy(ledger, seed, by).schema
 
 
 class Bought(NamedTuple):
@@ -115,7 +115,7 @@ class Prepared:
         """The detection limits of the purchase."""
         return DetectionLimits.of(self.order)
 
-    def carried_out(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
+    def buy(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
         """Buy: record the cost, then count."""
         randomness = Randomness.of(check_seed(seed))
         return _bought(
@@ -247,7 +247,7 @@ def require_readable_rows(engine: Engine, header: Schema) -> None:
     if header.rows is not None and counts["rows"] != header.rows:
         problems.append(f"rows = {header.rows:,} was stated, the table has {counts['rows']:,}")
     if problems:
-        step = "mend the table, or say how many rows there are"
+        step = "correct the table, or the number of rows"
         raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
 
 

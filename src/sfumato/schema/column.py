@@ -112,13 +112,13 @@ class Column:
         return {key: fact for key, fact in facts.items() if is_stated(key, fact)}
 
     @property
-    def taught(self) -> tuple[str, ...]:
+    def data_derived_facts(self) -> tuple[str, ...]:
         """Facts taken from the rows, accepted or not, without a named source."""
         marked = (*self.from_rows, *(() if self.source else unchanged(self._facts, self.drafted)))
         return tuple(fact for fact in self._facts if fact in marked)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def file_facts(self) -> tuple[str, ...]:
         """Facts taken from the file's own description of its columns, accepted or not, without a named source."""
         marked = (*self.from_file, *(() if self.source else unchanged(self._facts, self.drafted, "file")))
         return tuple(fact for fact in self._facts if fact in marked)
@@ -129,9 +129,9 @@ class Column:
         return {key: self._origin(key) for key in self._facts}
 
     def _origin(self, fact: str) -> Provenance:
-        if fact in self.taught:
+        if fact in self.data_derived_facts:
             return Provenance("rows")
-        if fact in self.told:
+        if fact in self.file_facts:
             return Provenance("file")
         bought = self.bought and fact in BUYABLE_FACTS
         return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
@@ -145,7 +145,7 @@ class Column:
         return ", ".join(listed[:MOST_SHOWN]) + (f", ... ({len(listed)} values)" if len(listed) > MOST_SHOWN else "")
 
     @property
-    def forgives(self) -> bool:
+    def unreadable_is_missing(self) -> bool:
         """Whether values that cannot be read count as missing.
 
         They do where the schema says so, and where facts were bought: noise cannot tell a few strange rows from none,

@@ -18,6 +18,7 @@ from sfumato.errors import (
     UnansweredQuestionError,
     UnchangedDraftError,
 )
+from sfumato.formatting import list_names
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation
@@ -35,6 +36,7 @@ VOUCH = (
     "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
     "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
+MOST_NAMED = 8
 ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: each person has one row"
 MOST_LISTED = 40
 """Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
@@ -78,22 +80,27 @@ def unconfirmed_facts(schema: Schema) -> tuple[str, ...]:
         if (held := _held(column))
     )
     rules = (
-        f"rule {rule.check!r} as drafted: the rows keep it; must every row?" for rule in schema.rules if rule.taught
+        f"rule {rule.check!r} as drafted: the rows keep it; must every row?"
+        for rule in schema.rules
+        if rule.is_data_derived
     )
     return (*columns, *rules)
 
 
 def _held(column: Column) -> tuple[str, ...]:
-    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.taught, *column.told))
+    return tuple(fact for fact in DOMAIN_FACTS if fact in (*column.data_derived_facts, *column.file_facts))
 
 
 def without_fingerprints(schema: Schema) -> Schema:
     """Return the schema without fingerprints, from which values could be guessed; the origin of each fact stays."""
     if not any(item.drafted for item in (schema, *schema.columns, *schema.rules)):
         return schema
-    columns = tuple(dataclasses.replace(c, drafted=(), from_rows=c.taught, from_file=c.told) for c in schema.columns)
-    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.taught) for r in schema.rules)
-    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.taught}
+    columns = tuple(
+        dataclasses.replace(c, drafted=(), from_rows=c.data_derived_facts, from_file=c.file_facts)
+        for c in schema.columns
+    )
+    rules = tuple(dataclasses.replace(r, drafted=False, from_rows=r.is_data_derived) for r in schema.rules)
+    whole = {"columns": columns, "rules": rules, "drafted": (), "from_rows": schema.data_derived_facts}
     return dataclasses.replace(schema, **whole, is_draft=True)  # until a person confirms it
 
 
@@ -103,7 +110,7 @@ def released(schema: Schema) -> Schema:
     It has no marks of a draft, no notes, which speak of what was left out, and no encoding that was read off the rows.
     """
     bare = dataclasses.replace(without_fingerprints(schema), notes=())
-    if "encoding" not in bare.taught:
+    if "encoding" not in bare.data_derived_facts:
         return bare
     marks = tuple(fact for fact in bare.from_rows if fact != "encoding")
     return dataclasses.replace(bare, from_rows=marks, source=dataclasses.replace(bare.source, encoding=None))
@@ -121,12 +128,8 @@ def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
         raise SchemaError(
             f"{len(problems)} of the sources do not fit table {schema.name!r}",
             problems,
-            f"name columns ({_few(schema.names)}), rules by their check, or '*' for all the rest",
+            f"name columns ({list_names(schema.names, MOST_NAMED)}), rules by their check, or '*' for all the rest",
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:
@@ -168,7 +171,7 @@ def _refuse_unsettled(schema: Schema, standing: Sequence[str], questions: Sequen
     if standing and questions:
         error = UnansweredDraftError
     what = "a column or rule stands" if len(standing) == 1 else f"{len(standing)} columns and rules stand"
-    parts = [f"{what} exactly as the rows taught"] if standing else []
+    parts = [f"{what} exactly as drafted from the rows"] if standing else []
     parts += [f"{len(questions)} question{'s are' if len(questions) > 1 else ' is'} open"] if questions else []
     problems, over = [*questions, *standing][:MOST_LISTED], len(questions) + len(standing) - MOST_LISTED
     raise error(

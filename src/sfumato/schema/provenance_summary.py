@@ -53,7 +53,7 @@ class SchemaProvenance:
     def of(cls, schema: Schema) -> SchemaProvenance:
         """Return the facts of a schema, column by column and then the rules."""
         columns = [FactProvenance(c.name, fact, came) for c in schema for fact, came in c.provenance.items()]
-        whole = [FactProvenance(TABLE, fact, Provenance("rows")) for fact in schema.taught if fact in WHOLE]
+        whole = [FactProvenance(TABLE, fact, Provenance("rows")) for fact in schema.data_derived_facts if fact in WHOLE]
         return cls((*columns, *whole, *(FactProvenance(rule.check, RULE, rule.provenance) for rule in schema.rules)))
 
     def domains(self, origin: Origin | None = None) -> tuple[FactProvenance, ...]:

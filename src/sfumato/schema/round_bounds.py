@@ -27,7 +27,7 @@ def describe_drafted_fact(column: Column, fact: str) -> str:
     >>> describe_drafted_fact(Column("age", "integer", bounds=(18, 90)), "bounds")
     'bounds 18 to 90 as drafted; rounder, but computed from the rows too: 0 to 120'
     """
-    if fact == "bounds" and fact in column.told:
+    if fact == "bounds" and fact in column.file_facts:
         return f"bounds {_spelled(column.bounds or (0, 0))} as the file tells them; are they public?"
     if fact == "bounds":
         drafted, suggested = (_spelled(bounds) for bounds in (column.bounds or (0, 0), rounder_bounds(column)))
@@ -41,7 +41,7 @@ def describe_drafted_fact(column: Column, fact: str) -> str:
     shown = ", ".join(str(value) for value in listed[:MOST_VALUES])
     more = f", ... ({len(listed)} in all)" if len(listed) > MOST_VALUES else ""
     question = "is that the whole public list?" if fact == "values" else "are they public?"
-    origin = "as the file tells them" if fact in column.told else "as drafted"
+    origin = "as the file tells them" if fact in column.file_facts else "as drafted"
     return f"{fact} {shown}{more} {origin}; {question}"
 
 

@@ -95,7 +95,7 @@ class Rule:
             object.__setattr__(self, "map", normalise_map(self.map))
 
     @property
-    def taught(self) -> bool:
+    def is_data_derived(self) -> bool:
         """Whether the rule was taken from the rows, accepted or not, without a named source."""
         as_drafted = self.drafted is True or self.drafted == rule_fingerprint(self.check)
         return self.from_rows or (as_drafted and self.source is None)
@@ -103,7 +103,7 @@ class Rule:
     @property
     def provenance(self) -> Provenance:
         """Where the rule comes from."""
-        return Provenance("rows") if self.taught else Provenance("public", self.source)
+        return Provenance("rows") if self.is_data_derived else Provenance("public", self.source)
 
     @cached_property
     def dependence(self) -> FunctionalDependence | None:
@@ -184,7 +184,7 @@ class Rule:
         if kinds.absent:
             raise self._error(f"unknown column {', '.join(kinds.absent)}")
         if not kinds.names_column:
-            raise self._error("it speaks of no column")
+            raise self._error("it names no column")
 
     def _require_origin(self) -> None:
         mark: Any = self.drafted

@@ -177,7 +177,7 @@ def code_expression(raw: Any, column: Column) -> Any:
 
     value = _clamped(cast_to_kind(raw, column), column)
     missing = column.present_size if column.missing else -1
-    outside_code = missing if column.forgives else -1
+    outside_code = missing if column.unreadable_is_missing else -1
     bad = is_unreadable(raw, column) | is_outside_domain(value, column)
     return ibis.cases((bad, outside_code), (value.isnull(), missing), else_=_present_code(value, column)).cast("int64")
 

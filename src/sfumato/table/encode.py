@@ -51,7 +51,7 @@ class ColumnEncoder:
         self.column = column
         self.bad = outside
         self.missing = column.present_size if column.missing else outside
-        self.outside = self.missing if column.forgives else outside
+        self.outside = self.missing if column.unreadable_is_missing else outside
         self.position = {level: code for code, level in enumerate(column.levels)} if not column.is_ordered else {}
         self._steps, self._loops = 0, loops_for(0)
         self._lookup = self._whole_lookup()

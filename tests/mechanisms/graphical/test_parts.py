@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from sfumato import process_pool
 from sfumato.errors import ModelError, PlanError
 from sfumato.mechanisms.graphical.fitted_model import sample_files as parts_module
 from sfumato.mechanisms.graphical.fitted_model.sample_files import MOST_PARTS, SampleParts
 from sfumato.mechanisms.graphical.fitted_model.sample_folder import MANIFEST, SUCCESS, read_manifest
-from sfumato.mechanisms.graphical.saved import processes
 
 COLUMNS = ["sex", "insured", "persons", "children"]
 NAMES = ["_SUCCESS", "_manifest.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
@@ -98,11 +98,20 @@ def test_a_full_disk_leaves_nothing(model, tmp_path, monkeypatch):
 
 def test_a_process_whose_disk_is_full_is_named(model, tmp_path, monkeypatch):
     resource = pytest.importorskip("resource", reason="limits of processes are known on Unix alone")
-    limit = f"import resource; resource.setrlimit({int(resource.RLIMIT_FSIZE)}, (900, 900)); "
-    monkeypatch.setattr(processes, "WORKER", limit + processes.WORKER)
+    kind = int(resource.RLIMIT_FSIZE)
+
+    def limited(shared):
+        import resource
+
+        from sfumato import process_pool
+
+        resource.setrlimit(kind, (900, 900))
+        process_pool.start_worker(shared)  # of the other process, where it is what it was
+
+    monkeypatch.setattr(process_pool, "start_worker", limited)
     with pytest.raises(ModelError, match=r"cannot write .*File too large"):
         model.write_parts(tmp_path / "rows", 1000, part_rows=400, processes=2)
-    monkeypatch.setattr(processes, "WORKER", "import os; os._exit(9)")
+    monkeypatch.setattr(process_pool, "start_worker", lambda shared: os._exit(9))
     with pytest.raises(ModelError, match="a process that drew rows has died"):
         model.write_parts(tmp_path / "rows", 1000, part_rows=400, processes=2)
     assert list(tmp_path.iterdir()) == []

@@ -121,7 +121,7 @@ def synthesize(
             described.schema.save(wanted.schema_out)
         with _keep_bought_schema(described, wanted.schema_out):
             with console.progress("checking the table"):
-                ready = described.ready(wanted.rows)
+                ready = described.prepare(wanted.rows)
                 bundle.require_formats(ready.method.makes, described.schema)
                 prepare_output(bundle.out, None, ready.plan, account, bundle.formats)
             saved = BundleRun(bundle, console, note, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -148,7 +149,9 @@ def register_event_kind(kind: EventKind) -> EventKind:
 
 
 def event_kind(name: str) -> EventKind:
-    """Return a registered kind; an unknown one is refused."""
+    """Return a registered kind; an unknown one is refused. The built-in kinds are registered when one is asked for."""
+    if name not in _KINDS:
+        importlib.import_module("sfumato.privacy.accounting.event_kinds")
     if name not in _KINDS:
         raise AccountingError(
             f"unknown event kind {name!r}: its privacy cost cannot be known",

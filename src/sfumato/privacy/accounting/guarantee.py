@@ -151,7 +151,7 @@ class Guarantee(ReprMixin, BaseModel):
             )
         if self.exact_epsilon < 0 or not 0 <= self.exact_delta <= 1:
             raise AccountingError(
-                f"no promise has epsilon {self.epsilon} and delta {self.delta}",
+                f"no guarantee has epsilon {self.epsilon} and delta {self.delta}",
                 next_step="give an epsilon of at least 0 and a delta between 0 and 1",
             )
         return self
@@ -354,7 +354,7 @@ class Guarantee(ReprMixin, BaseModel):
             return f"what a {self._noun()} holds"
         return f"whether a {self._noun()} is in the table at all"
 
-    def bet(self) -> str:
+    def even_odds_subject(self) -> str:
         """Return the statement on which an attacker gives even odds."""
         if self.unit.startswith(ONE_VALUE):
             return f"two values of {DETAILS.sub('', self.unit).removeprefix(ONE_VALUE)}"
@@ -365,8 +365,8 @@ class Guarantee(ReprMixin, BaseModel):
         verb = "moves" if self.unit.startswith(ONE_VALUE) else "changes"
         lines = [
             f"In plain words{self._scope()}: {self._in_brief()} {verb} the probability of anything that this release "
-            f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.bet()} before seeing it can be "
-            f"{self.odds()}, whatever else they know and however they compute."
+            f"can show by {bound}{self._slack()}. Someone who gave even odds on {self.even_odds_subject()} before "
+            f"seeing it can be {self.odds()}, whatever else they know and however they compute."
         ]
         lines += [f"In frequencies{self._scope()}: {self.frequencies()}"]
         lines += [self.protection(), *self._adjacency_lines(), *self._composition_lines()]

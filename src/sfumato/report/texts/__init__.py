@@ -9,9 +9,9 @@ from typing import Any
 
 
 @cache
-def text_file(topic: str) -> dict[str, Any]:
-    """Return a whole file of texts, in its own order."""
-    read = resources.files(__name__).joinpath(f"{topic}.toml").read_text(encoding="utf-8")
+def text_file(topic: str, package: str = __name__) -> dict[str, Any]:
+    """Return a whole file of texts, in its own order; of another package's texts, too."""
+    read = resources.files(package).joinpath(f"{topic}.toml").read_text(encoding="utf-8")
     return tomllib.loads(read)
 
 
@@ -22,16 +22,16 @@ class Texts:
     'Size of the noise'
     """
 
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
+    def __init__(self, topic: str, package: str = __name__) -> None:
+        self.topic, self.package = topic, package
 
     def __call__(self, name: str, /, **facts: Any) -> str:
         """Return a text with facts in it."""
-        text: Any = text_file(self.topic)
+        text: Any = text_file(self.topic, self.package)
         for part in name.split("."):
             text = text[part]
         return text.format(**facts) if facts else text
 
     def table(self, name: str) -> dict[str, Any]:
         """Return a table of texts."""
-        return text_file(self.topic)[name]
+        return text_file(self.topic, self.package)[name]

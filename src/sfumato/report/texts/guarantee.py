@@ -56,7 +56,7 @@ def _undecided(guarantee: Guarantee) -> str:
     """Return between what somebody is undecided before seeing the release."""
     noun = guarantee.unit.partition(" (")[0]
     if guarantee.unit.startswith(ONE_VALUE):
-        return f"between {guarantee.bet()}"
+        return f"between {guarantee.even_odds_subject()}"
     if guarantee.adjacency == "replace":
         return f"between two versions of one {noun}"
     return f"whether one given {noun} is in the table"
@@ -87,7 +87,7 @@ def public_identifiers(document: ReleaseDocument, schema: Schema) -> list[str]:
         return [say("seeded")]
     if not guarantee.formal:
         return [say("unproved")]
-    certainty = say("even_odds", bet=guarantee.bet(), odds=guarantee.odds(), aside=_aside(guarantee))
+    certainty = say("even_odds", bet=guarantee.even_odds_subject(), odds=guarantee.odds(), aside=_aside(guarantee))
     sentences = [certainty, guarantee.protection(), say("groups")]
     if document.unit == "row":
         more = " and more than k times the delta" if to_fraction(guarantee.delta) else ""

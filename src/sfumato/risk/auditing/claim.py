@@ -21,12 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sfumato.core.plan import Plan
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, gaussian_mu_squared, privacy_curve
-from sfumato.risk.auditing.lower_bounds import Point
+
+if TYPE_CHECKING:
+    from sfumato.risk.auditing.lower_bounds import Point
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,23 @@ class PageContext:
     """Pages about private rows, in memory alone, by the word in their address."""
 
 
+class Page:
+    """One visit of a page: the desk it works at, and the error of the last action."""
+
+    def __init__(self, desk: PageContext) -> None:
+        self.desk, self.project = desk, desk.project
+        self.refused: ErrorText | None = None
+
+    def attempt(self, action: Callable[[], Any]) -> Any:
+        """Run an action that the library may refuse, and keep the error for the page."""
+        self.refused = None
+        try:
+            return action()
+        except SfumatoError as error:
+            self.refused = ErrorText.of(error)
+            return None
+
+
 @contextmanager
 def frame(desk: PageContext, here: str) -> Generator[None]:
     """Draw the frame of a page: steps, colours, lock."""
@@ -155,15 +172,6 @@ def saved_input(
     return made
 
 
-def run_or_show_error(action: Callable[[], Any], refused: Callable[[ErrorText], None]) -> Any:
-    """Do something that the library may refuse, and say so in its place."""
-    try:
-        return action()
-    except SfumatoError as error:
-        refused(ErrorText.of(error))
-        return None
-
-
 def progress(desk: PageContext, kind: str, ended: Callable[[Job], None]) -> None:
     """Draw the work of a kind while it goes on, with its stage, the time left and a button to stop it."""
     job = desk.jobs[kind]
@@ -202,11 +210,11 @@ def _ended(job: Job) -> None:
 
 
 def begin(desk: PageContext, kind: str, title: str, work: Callable[[], Any], expected: float | None = None) -> None:
-    """Start work, or say in a message why it cannot begin."""
-    run_or_show_error(
-        lambda: desk.jobs.begin(kind, words(title), work, expected),
-        lambda found: ui.notify(f"{found.headline}; {found.next_step}", type="warning"),
-    )
+    """Start work, or show in a message why it cannot begin."""
+    try:
+        desk.jobs.begin(kind, words(title), work, expected)
+    except SfumatoError as error:
+        ui.notify(f"{error.headline}; {error.next_step}", type="warning")
 
 
 def step_lines(lines: tuple[str, str]) -> None:

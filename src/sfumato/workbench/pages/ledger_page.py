@@ -7,13 +7,13 @@ from nicegui import ui
 from sfumato.privacy.ledger import Verification
 from sfumato.workbench.jobs import ErrorText
 from sfumato.workbench.pages.components import (
+    Page,
     PageContext,
     card,
     error_box,
     frame,
     heading,
     help_button,
-    run_or_show_error,
     saved_input,
     step_lines,
     success_box,
@@ -26,12 +26,11 @@ COMPOSITIONS = ("basic", "tight", "filter")
 ADJACENCIES = ("add-remove", "replace")
 
 
-class LedgerPage:
+class LedgerPage(Page):
     """One visit of the page."""
 
     def __init__(self, desk: PageContext) -> None:
-        self.desk, self.project = desk, desk.project
-        self.refused: ErrorText | None = None
+        super().__init__(desk)
         self.said = ""
         self.checked: Verification | None = None
 
@@ -73,24 +72,18 @@ class LedgerPage:
         self.told.refresh()
         self.accounts.refresh()
 
-    def _refuse(self, found: ErrorText) -> None:
-        self.refused = found
-
     def choose(self, address: str) -> None:
         """Use another ledger, or the project's own."""
-        self.refused = None
-        run_or_show_error(lambda: self.project.choose_ledger(address), self._refuse)
+        self.attempt(lambda: self.project.choose_ledger(address))
         self._do()
 
     def verify(self) -> None:
         """Check the chain."""
-        self.refused = None
-        self._do(checked=run_or_show_error(lambda: ledger.verify_ledger(self.project), self._refuse))
+        self._do(checked=self.attempt(lambda: ledger.verify_ledger(self.project)))
 
     def export(self) -> None:
         """Hand the whole ledger to the custodian."""
-        self.refused = None
-        body = run_or_show_error(lambda: ledger.export_ledger(self.project), self._refuse)
+        body = self.attempt(lambda: ledger.export_ledger(self.project))
         if body is not None:
             ui.download(body.encode(), "ledger.json", "application/json")
         self._do()
@@ -145,8 +138,5 @@ class LedgerPage:
 
     def open(self, table: str, adjacency: str, composition: str) -> None:
         """Open an account."""
-        self.refused = None
-        opened = run_or_show_error(
-            lambda: ledger.open_account(self.project, table, adjacency, composition), self._refuse
-        )
+        opened = self.attempt(lambda: ledger.open_account(self.project, table, adjacency, composition))
         self._do("" if opened is None else words("ledger.opened", table=opened.name, cap=opened.cap_epsilon))

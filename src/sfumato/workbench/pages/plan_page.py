@@ -10,13 +10,13 @@ from nicegui import run, ui
 from sfumato.workbench.jobs import ErrorText
 from sfumato.workbench.pages.components import (
     TYPING,
+    Page,
     PageContext,
     card,
     error_box,
     frame,
     heading,
     help_button,
-    run_or_show_error,
     saved_input,
     step_lines,
 )
@@ -26,12 +26,11 @@ from sfumato.workbench.views import ledger, plan, script
 NO_ACCOUNT = "LedgerError"
 
 
-class PlanPage:
+class PlanPage(Page):
     """One visit of the page."""
 
     def __init__(self, desk: PageContext) -> None:
-        self.desk, self.project = desk, desk.project
-        self.refused: ErrorText | None = None
+        super().__init__(desk)
         self.found = plan.PlanView()
         self._asked = 0
 
@@ -135,12 +134,7 @@ class PlanPage:
 
     def _open(self) -> None:
         schema = plan.required_schema(self.project)
-
-        def refuse(found: ErrorText) -> None:
-            self.refused = found
-
-        self.refused = None
-        run_or_show_error(lambda: ledger.open_account(self.project, schema.name, schema.adjacency), refuse)
+        self.attempt(lambda: ledger.open_account(self.project, schema.name, schema.adjacency))
         self.again()
 
     @ui.refreshable_method

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from sfumato.workbench.jobs import ErrorText, Job
 from sfumato.workbench.pages.components import (
+    Page,
     PageContext,
     begin,
     card,
@@ -33,11 +34,11 @@ ASKED: dict[str, tuple[str, Callable[..., Any]]] = {
 ICONS = {"verify": "verified", "compare": "visibility", "attack": "gpp_maybe"}
 
 
-class ReleasePage:
+class ReleasePage(Page):
     """One visit of the page."""
 
     def __init__(self, desk: PageContext) -> None:
-        self.desk, self.project = desk, desk.project
+        super().__init__(desk)
         self.shown: dict[int, str] = {}
 
     def draw(self) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from sfumato.workbench.pages.components import PageContext, card, frame, heading
+from sfumato.workbench.pages.components import Page, card, frame, heading
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import script
 
 
-class ScriptPage:
+class ScriptPage(Page):
     """One visit of the page."""
-
-    def __init__(self, desk: PageContext) -> None:
-        self.desk, self.project = desk, desk.project
 
     def draw(self) -> None:
         """Draw the page."""

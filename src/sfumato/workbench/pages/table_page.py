@@ -8,11 +8,12 @@ from typing import Any
 
 from nicegui import ui
 
-from sfumato.errors import WorkbenchError
+from sfumato.errors import SfumatoError, WorkbenchError
 from sfumato.schema import Schema
-from sfumato.workbench.jobs import ErrorText, Job
+from sfumato.workbench.jobs import Job
 from sfumato.workbench.pages.column_form import open_column_dialog
 from sfumato.workbench.pages.components import (
+    Page,
     PageContext,
     begin,
     card,
@@ -20,7 +21,6 @@ from sfumato.workbench.pages.components import (
     frame,
     heading,
     progress,
-    run_or_show_error,
     saved_input,
     step_lines,
     success_box,
@@ -33,13 +33,12 @@ AT_ONCE = 25
 DROPPED = "dropped"
 
 
-class TablePage:
+class TablePage(Page):
     """One visit of the page: what was searched for belongs to it, everything else to the project."""
 
     def __init__(self, desk: PageContext) -> None:
-        self.desk, self.project = desk, desk.project
+        super().__init__(desk)
         self.search, self.only, self.first = "", "all", 0
-        self.refused: ErrorText | None = None
 
     def draw(self) -> None:
         """Draw the page."""
@@ -265,12 +264,13 @@ class TablePage:
 
     def _show(self, place: ui.element) -> None:
         place.clear()
-        found = run_or_show_error(
-            lambda: table.sample(self.project), lambda bad: ui.notify(bad.headline, type="warning")
-        )
-        if found is not None:
-            with place:
-                html_table(*found)
+        try:
+            rows = table.sample(self.project)
+        except SfumatoError as error:
+            ui.notify(error.headline, type="warning")
+            return
+        with place:
+            html_table(*rows)
 
     def _vouch(self) -> None:
         with card("table.vouch", "table.vouch_help"):
@@ -307,12 +307,7 @@ class TablePage:
 
     def confirm(self) -> None:
         """Confirm the schema, or say what is missing."""
-        self.refused = None
-
-        def refuse(found: ErrorText) -> None:
-            self.refused = found
-
-        run_or_show_error(lambda: table.confirm(self.project), refuse)
+        self.attempt(lambda: table.confirm(self.project))
         self.confirmation.refresh()
 
 

@@ -197,7 +197,7 @@ def _line(project: Project, found: TableView, column: Column, note: str) -> Colu
     state = project.state
     source = state.sources.get(column.name, "") or (state.rest_source if column.role != "identifier" else "")
     is_open = not source and any(fact in column.unchanged for fact in DOMAIN_FACTS)
-    of_file = any(fact in column.told for fact in DOMAIN_FACTS)
+    of_file = any(fact in column.file_facts for fact in DOMAIN_FACTS)
     standing = words("table.from_file" if of_file else "table.from_rows")
     origin = standing if is_open else source or words("table.stated")
     if column.role == "identifier":
@@ -278,7 +278,7 @@ def _round(project: Project, bounds: Mapping[str, tuple[Any, Any]]) -> None:
 
 
 def confirm(project: Project) -> Schema:
-    """Confirm what was described: the custodian vouches for it, or accepts it as the rows taught it."""
+    """Confirm the schema: the custodian vouches for its facts, or accepts them as drafted from the rows."""
     found = table_view(project)
     if found is None:
         raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
@@ -309,7 +309,7 @@ def _whole(text: str, person: str | bool | None) -> int | None:
 
 
 def confirmation_state(project: Project) -> tuple[str, ...]:
-    """Return what stands as the rows taught it, and for which nobody has named a source."""
+    """Return the facts that stand as drafted from the rows, without a named source."""
     found = table_view(project)
     if found is None or project.state.rest_source.strip():
         return ()

@@ -30,6 +30,7 @@ from sfumato.mechanisms.graphical.fitted_model.sample_files import (
 )
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.privacy.canonical_json import SealedDocument
+from sfumato.process_pool import run_in_processes
 from sfumato.progress import report_progress
 from sfumato.version import __version__
 
@@ -69,8 +70,6 @@ def choose_runner(spark: Any = None, processes: int = 1) -> Runner:
         check_workers(spark)
         return partial(write_parts_on_spark, spark)
     if number > 1:
-        from sfumato.mechanisms.graphical.saved.processes import write_parts_in_processes
-
         return partial(write_parts_in_processes, number)
     return write_parts_here
 
@@ -80,6 +79,18 @@ def write_parts_here(folder: Path, parts: SampleParts) -> Iterator[PartRecord]:
     for place in range(parts.number):
         report_progress(DRAWING, place / parts.number)
         yield parts.write(folder, place)
+
+
+def write_parts_in_processes(number: int, folder: Path, parts: SampleParts) -> Iterator[PartRecord]:
+    """Draw the parts by so many processes and hand on what they tell; the first that fails ends all."""
+    died = ModelError("a process that drew rows has died", next_step="draw again, with fewer processes")
+    written = run_in_processes(_write_part, (folder, parts), range(parts.number), min(number, parts.number), died)
+    yield from (record for _, record in written)
+
+
+def _write_part(shared: tuple[Path, SampleParts], place: int) -> PartRecord:
+    folder, parts = shared
+    return parts.write(folder, place)
 
 
 def refuse_folder(target: Path, overwrite: bool = False) -> None:

@@ -370,6 +370,8 @@ class _Inspection:
                 yield f"{path.name}: {problem}"
 
         differs = other if age == "earlier" else ""
+        if differs:
+            self.not_compared(differs, f"the wording of {path.name}")
         self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, look, differs)
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:

@@ -93,7 +93,7 @@ ceilings chain charts check checks child clauses closest code column columns com
 constraints contact contradictions copies copy core cost count counting counts criteria custodian custom data declared
 deep definitions delimited demo deployments descent description design dimensions disk distances doctor document draft
 drafting draw error errors evaluate evaluation example expected explain expressions extremes facts fields figure
-figures file fine first folder form formatting forms from game generated generators glossary group headline hints
+figures file fine first folder form formatting forms from game generated generators glossary group headline hints image
 impact incomplete init input integer interface judged key kinds large ledger limitations limits location lower main
 maintain maps marks measures method methods names network numbers objects on one options order out outcome outcomes
 output page pages pair pairs paper papers people person persons plan plane planning plots points pre predicates price

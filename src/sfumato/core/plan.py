@@ -268,7 +268,7 @@ def event_facts(method: str, schema: Schema, randomness: str) -> dict[str, Any]:
     }
 
 
-def exact_cost(epsilon: Number, delta: Number = 0) -> dict[str, str]:
+def exact_cost(epsilon: Number, delta: Number = 0) -> dict[str, Any]:
     """Return a cost as events record it: exact fractions as texts."""
     return {"epsilon": fraction_to_text(to_fraction(epsilon)), "delta": fraction_to_text(to_fraction(delta))}
 

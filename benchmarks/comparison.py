@@ -57,10 +57,10 @@ def drafted(file: str) -> Table:
 def timed(name: str) -> None:
     """Compare rows drawn with replacement with their table."""
     table = drafted(TIMED[name])
-    made = pd.read_csv(data_folder() / TIMED[name], keep_default_na=False, na_values=[""])
-    made = made.sample(len(made), replace=True, random_state=SEED)
+    synthetic = pd.read_csv(data_folder() / TIMED[name], keep_default_na=False, na_values=[""])
+    synthetic = synthetic.sample(len(synthetic), replace=True, random_state=SEED)
     wall, cpu = time.perf_counter(), time.process_time()
-    found = compare(made, table)
+    found = compare(synthetic, table)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{name}: {found.rows:,} x {len(found.columns)}, {wall:.1f} s ({cpu:.1f} of CPU), peak {peak:.2f} GB")

@@ -110,7 +110,7 @@ def test_counts_are_compared_in_adjacent_bins_grouped_by_released_counts():
     released[40] = 100
     private = pd.DataFrame({"n": np.concatenate([np.repeat(np.arange(20, 60), 10), [40] * 90, [5] * 50, [80] * 50])})
     counts = {("n",): pa.table({"n": pa.array(range(100)), "count": pa.array(released)})}
-    trial = Trial(sfumato.read(private, schema), Contingency("n", 1.0), 0, made=counts)
+    trial = Trial(sfumato.read(private, schema), Contingency("n", 1.0), 0, released=counts)
     assert metric("tvd_1_q16").measure(trial) == pytest.approx(100 / 590, abs=0.01)
     assert metric("tvd_1_q16").measure(trial) == pytest.approx(metric("tvd_1_bins").measure(trial), abs=0.01)
 
@@ -154,7 +154,7 @@ def test_clusters_are_those_of_the_utility_module(table, trial):
 def test_lid_is_what_the_method_states_and_nothing_else_is_compared(table):
     same = pa.Table.from_pandas(frame(400, 1))
     assert metric("lid").measure(Trial(table, Rows(same, confidential={"lid": 0.25}), seed=1)) == 0.25
-    for silent in (Trial(table, Rows(same), seed=1), Trial(table, Rows(same), seed=1, made={("synthetic",): same})):
+    for silent in (Trial(table, Rows(same), seed=1), Trial(table, Rows(same), seed=1, released={("synthetic",): same})):
         with pytest.raises(RiskError, match="does not say which released row was made from which true row"):
             metric("lid").measure(silent)
 
@@ -196,7 +196,7 @@ def test_noisy_counts_below_zero_count_as_zero(table):
     assert metric("tvd_2_bins").measure(trial) == pytest.approx(wanted, abs=1e-12)
     nothing = {("a", "c"): noisy.set_column(2, "count", pa.array([-1] * 6))}
     uniform = np.abs(1 / 6 - true / true.sum()).sum() / 2
-    assert metric("tvd_2_bins").measure(replace(trial, made=nothing)) == pytest.approx(uniform, abs=1e-12)
+    assert metric("tvd_2_bins").measure(replace(trial, released=nothing)) == pytest.approx(uniform, abs=1e-12)
 
 
 def test_homogeneity_in_closed_form_is_the_mean_of_the_attack(table):

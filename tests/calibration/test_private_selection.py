@@ -188,7 +188,7 @@ def missed(table, times: int) -> tuple[int, int]:
             seed=seed,
         )
         if found.release is not None:
-            trial = Trial(table, found.release.method, 0, made=found.release.tables, memory=memory)
+            trial = Trial(table, found.release.method, 0, released=found.release.tables, memory=memory)
             stopped, wrong = stopped + 1, wrong + (metric("tvd_1_bins").measure(trial) > 0.06)
     return stopped, wrong
 

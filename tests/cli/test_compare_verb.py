@@ -44,7 +44,7 @@ def test_json_holds_every_measure_with_its_yardstick(files: Path, sfumato_cli) -
     code, out, _ = sfumato_cli(*MADE, "--json")
     body = json.loads(out)
     assert code == 0 and body["grade"] == "usable in part" and "custodian" in body["notice"]
-    assert body["rows"] == body["made_rows"] == 300 and body["holdout_rows"] is None
+    assert body["rows"] == body["synthetic_rows"] == 300 and body["holdout_rows"] is None
     assert body["measures"]["tvd_1_q16"]["value"] == 0 < body["measures"]["tvd_1_q16"]["yardstick"]
     assert list(body["predictions"]) == ["owner"] and body["equivalent_rows"]["single"] is None
     assert len(body["columns"]) == 5

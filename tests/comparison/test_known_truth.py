@@ -90,21 +90,21 @@ def test_every_measure_lies_in_its_interval_and_has_words(known: dict[str, Compa
 def test_columns_and_pairs_carry_what_a_page_draws(known: dict[str, Comparison]) -> None:
     found = known["noise"]
     for column in found.columns:
-        assert len(column.labels) == len(column.true) == len(column.made)
-        assert abs(sum(column.true) - 1) < 1e-9 and abs(sum(column.made) - 1) < 1e-9
+        assert len(column.labels) == len(column.true) == len(column.synthetic)
+        assert abs(sum(column.true) - 1) < 1e-9 and abs(sum(column.synthetic) - 1) < 1e-9
         assert (column.edges is None) == (column.kind in ("category", "boolean"))
         if column.edges is not None:
             assert len(column.edges) == len(column.labels) + (column.labels[-1] != "missing")
     strong = found.pairs[0]
-    assert set(strong.names) == {"age", "income"} and strong.true > 0.8 and abs(strong.made) < 0.2
+    assert set(strong.names) == {"age", "income"} and strong.true > 0.8 and abs(strong.synthetic) < 0.2
     assert abs(float(np.sum(strong.true_table)) - 1) < 1e-9
     assert found.columns[1].numbers["missing"][0] == pytest.approx(0.08, abs=0.03)
 
 
 def test_predictions_beat_guessing_where_there_is_something_to_learn(known: dict[str, Comparison]) -> None:
     target = known["fresh"].predictions["owner"]
-    assert target["guess"] == 0.5 and target["true"] > 0.85 and target["made"] > 0.85
-    assert known["shuffled"].predictions["owner"]["made"] < 0.7
+    assert target["guess"] == 0.5 and target["true"] > 0.85 and target["synthetic"] > 0.85
+    assert known["shuffled"].predictions["owner"]["synthetic"] < 0.7
 
 
 def test_plain_values_hold_no_infinity(known: dict[str, Comparison]) -> None:

@@ -69,7 +69,7 @@ def by_quality(release, table) -> dict[str, float]:
 
 
 def by_calibrate(release, table) -> dict[str, float]:
-    trial = Trial(table, release.method, 0, made=release.tables)
+    trial = Trial(table, release.method, 0, released=release.tables)
     return {name: metric(name).measure(trial) for name in NAMES}
 
 
@@ -93,12 +93,12 @@ def test_the_report_and_the_comparison_have_the_same_strong_pairs(release, compa
     shown = strongest_associations(read_rows_view(rows, release.schema, rows.column_names))
     names = [column.name for column in shown.points.columns]
     reported = {(names[each.one], names[each.other]): (each.measure, each.value) for each in shown.relations}
-    compared = {pair.names: (pair.measure, pair.made) for pair in comparison.pairs}
+    compared = {pair.names: (pair.measure, pair.synthetic) for pair in comparison.pairs}
     assert {("group", "income"), ("income", "wealth")} <= set(reported)
     for pair, stated in reported.items():
         assert compared[pair] == pytest.approx(stated), pair
     for pair in comparison.pairs:
-        assert (abs(pair.made) >= STRONG) == (pair.names in reported), pair.names
+        assert (abs(pair.synthetic) >= STRONG) == (pair.names in reported), pair.names
     assert compared["group", "income"][0] == "correlation ratio of ranks"
 
 

@@ -77,7 +77,7 @@ def test_what_is_paid_for_takes_it(table, handed, form: str):
 
 
 def test_a_target_of_calibrate_takes_it(table, release):
-    trial = Trial(table, release.method, 0, made=release.tables)
+    trial = Trial(table, release.method, 0, released=release.tables)
     assert all(0 < metric(name).measure(trial) < 1 for name in ("tvd_2_q16", "tvd_2_bins", "ecdf_max_bins"))
 
 

@@ -35,7 +35,7 @@ from sfumato.papers.range_restriction.errata import (
     truncated_in_tenths,
 )
 from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
-from sfumato.papers.range_restriction.repeated_samples import IMPLIED, ORDER, in_order
+from sfumato.papers.range_restriction.figures import IMPLIED, ORDER, in_order
 from sfumato.papers.range_restriction.simulation import (
     FATIGUE,
     REPEATS,

@@ -76,33 +76,33 @@ def shares(cells: int, centre: float, spread: float) -> np.ndarray:
 
 def compared(known: Column, index: int) -> ColumnComparison:
     cells = len(known.values) if known.values else 32
-    true, made = shares(cells, 0.3, 0.03), shares(cells, 0.3 + 0.002 * index, 0.05)
+    true, synthetic = shares(cells, 0.3, 0.03), shares(cells, 0.3 + 0.002 * index, 0.05)
     edges = None
     if known.kind == "number":
         edges = tuple(np.concatenate([np.linspace(0, 90_000, 32), [900_000]]).tolist())
     elif known.kind == "integer":
         edges = tuple(np.linspace(-0.5, 31.5, 33).tolist())
-        true[7], made[7] = 4.0, 0.2
-        true, made = true / true.sum(), made / made.sum()
+        true[7], synthetic[7] = 4.0, 0.2
+        true, synthetic = true / true.sum(), synthetic / synthetic.sum()
     elif known.kind == "date":
         edges = tuple(np.linspace(7305, 19723, 33).tolist())
     labels = tuple(known.values or [f"cell {i}" for i in range(cells)])
     if known.missing:
-        true, made, labels = np.append(0.9 * true, 0.1), np.append(0.95 * made, 0.05), (*labels, "missing")
+        true, synthetic, labels = np.append(0.9 * true, 0.1), np.append(0.95 * synthetic, 0.05), (*labels, "missing")
     numbers = {"missing": (0.1, 0.05)} if known.missing else {}
     if edges:
         numbers |= {"mean": (1234.5, 1300.25), "sd": (51.2, 64.9), "median": (1200.0, 1250.0)}
         numbers |= {"q05": (11.0, 9.0), "q95": (8123.0, 9100.0)}
-    tvd = float(abs(true - made).sum() / 2)
-    return ColumnComparison(known.name, known.kind, labels, edges, tuple(true), tuple(made), tvd, 0.02, numbers)
+    tvd = float(abs(true - synthetic).sum() / 2)
+    return ColumnComparison(known.name, known.kind, labels, edges, tuple(true), tuple(synthetic), tvd, 0.02, numbers)
 
 
 def pair(first: int, second: int, strength: float) -> PairComparison:
     down, across = shares(24, 0.4, 0.05), shares(24, 0.5, 0.1)
-    made = np.outer(down, across)
-    true = np.exp(-((np.subtract.outer(np.arange(24), np.arange(24))) ** 2) / 20) * made
-    true[:, 20:] = made[:, 20:] = 0
-    tables = [tuple(map(tuple, (table / table.sum()).tolist())) for table in (true, made)]
+    synthetic = np.outer(down, across)
+    true = np.exp(-((np.subtract.outer(np.arange(24), np.arange(24))) ** 2) / 20) * synthetic
+    true[:, 20:] = synthetic[:, 20:] = 0
+    tables = [tuple(map(tuple, (table / table.sum()).tolist())) for table in (true, synthetic)]
     names, labels = (name_of(first), name_of(second)), tuple(f"{1000 * i:,}" for i in range(24))
     kind = CRAMER if strength > 0.9 else RANKS
     return PairComparison(names, kind, strength, 0.3 * strength, 0.2, 0.04, *tables, (labels, labels))
@@ -118,7 +118,7 @@ def comparison(columns: int = 8, pairs: int = 6) -> Comparison:
         table="loans",
         schema=known,
         rows=5960,
-        made_rows=5943,
+        synthetic_rows=5943,
         holdout_rows=None,
         measures=measures(),
         equivalent_rows={"single": 2314.7, "pairs": 141.2, "prediction": math.inf},
@@ -127,7 +127,10 @@ def comparison(columns: int = 8, pairs: int = 6) -> Comparison:
         worst_columns=tuple(each.name for each in worst[:5]),
         worst_pairs=tuple(each.names for each in relations[:3]),
         worst_subgroups=(group,),
-        predictions={"reason": {"made": 0.71, "true": 0.84, "guess": 0.5}, HOSTILE: {"made": 0.1, "true": 0.6}},
+        predictions={
+            "reason": {"synthetic": 0.71, "true": 0.84, "guess": 0.5},
+            HOSTILE: {"synthetic": 0.1, "true": 0.6},
+        },
         verdict="Good for single columns; relations are weakened and rare subgroups are noise.",
         grade="usable in part",
         notes=("3 columns have fewer than 20 present values on one side.",),

@@ -133,7 +133,7 @@ def test_equivalent_rows_are_rounded_and_never_promise_more_than_the_table():
 def test_what_could_not_be_measured_does_not_stop_the_page():
     made_up = comparison(2, 1)
     measure = dataclasses.replace(made_up.measures["tvd_1_q16"], value=math.nan, low=math.nan, high=math.inf)
-    pair = dataclasses.replace(made_up.pairs[0], true=math.nan, made=math.nan, true_table=(), made_table=())
+    pair = dataclasses.replace(made_up.pairs[0], true=math.nan, synthetic=math.nan, true_table=(), synthetic_table=())
     bare = dataclasses.replace(
         made_up, measures={"tvd_1_q16": measure}, pairs=(pair,), predictions={}, equivalent_rows={}, worst_columns=()
     )

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from sfumato.papers.range_restriction.families import Family, ParameterDraws, make_family
-from sfumato.papers.range_restriction.published.ranges import Radius, wider_in_tail
+from sfumato.papers.range_restriction.published.ranges import Radius, WiderInTail
 from sfumato.papers.range_restriction.published.weights import Extremes, WeightedPosterior, Weighting, scaled_weights
 from statistical.laws import ALPHA
 
@@ -26,9 +26,9 @@ SYNTHESIZERS = {
     "narrow truncated": Weighting("truncated", ranges=NARROW),
     "wide averaged": Weighting("averaged", ranges=WIDE),
     "narrow averaged": Weighting("averaged", ranges=NARROW),
-    "top 1 %": Weighting("averaged", ranges=wider_in_tail(0.4, 1.8, 0.2, 2.4, 0.01)),
-    "top 5 %": Weighting("averaged", ranges=wider_in_tail(0.4, 1.8, 0.2, 2.4, 0.05)),
-    "top 10 %": Weighting("averaged", ranges=wider_in_tail(0.4, 1.8, 0.2, 2.4, 0.1)),
+    "top 1 %": Weighting("averaged", ranges=WiderInTail(0.4, 1.8, 0.2, 2.4, 0.01)),
+    "top 5 %": Weighting("averaged", ranges=WiderInTail(0.4, 1.8, 0.2, 2.4, 0.05)),
+    "top 10 %": Weighting("averaged", ranges=WiderInTail(0.4, 1.8, 0.2, 2.4, 0.1)),
 }
 MEANS = {
     "unweighted": (28.14, 2.76),

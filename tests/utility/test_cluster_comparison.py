@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.errors import TableError
-from sfumato.evaluate.clusters import HALF, UNIFORM_ROWS, WITHOUT_NOISE, compare_clusters
 from sfumato.metrics.cluster_tvd import cluster_tvd
 from sfumato.metrics.clusters import aligned_ari, cluster_errors, transfer_ari
+from sfumato.papers.kmeans_geometry.cluster_comparison import HALF, UNIFORM_ROWS, WITHOUT_NOISE, compare_clusters
 
 CENTRES = np.array([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]])
 BOUNDS = ((0.0, 0.0), (20.0, 20.0))

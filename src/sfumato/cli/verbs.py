@@ -88,7 +88,7 @@ VERBS: dict[str, Verb] = {
         "sfumato.papers.two_stage.prediction_verb:prediction",
     ),
     "utility clusters": Verb(
-        "Measure which clusters of a table a release keeps.", "sfumato.cli.evaluate.utility:clusters"
+        "Measure which clusters of a table a release keeps.", "sfumato.papers.kmeans_geometry.clusters_verb:clusters"
     ),
     "reproduce": Verb(
         "Recompute a paper's figures and tables on its public data.",

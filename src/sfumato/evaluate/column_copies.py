@@ -83,10 +83,10 @@ class ColumnCopies(Part):
 
     def ratio(self, name: str) -> Ratio:
         """Return one ratio by its name, such as ``median`` or ``Q90``."""
-        found = next((each for each in self.ratios if each.name == name), None)
-        if found is None:
+        ratio = next((each for each in self.ratios if each.name == name), None)
+        if ratio is None:
             raise PlanError(f"no ratio {name!r}", next_step=f"use one of: {', '.join(r.name for r in self.ratios)}")
-        return found
+        return ratio
 
     def statement(self) -> str:
         """Return everything in words, first of all who may read it."""
@@ -94,8 +94,8 @@ class ColumnCopies(Part):
         brackets = f"; in brackets {percent(self.level, 6)} intervals over copies" if self.copies > 1 else ""
         lines = [CONFIDENTIAL, f"{self.records:,} confidential values against {many}{brackets}."]
         lines.append(f"ECDF: largest difference {self.ecdf_max}, mean squared difference {self.ecdf_msq}.")
-        said = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]
-        return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(said)}."])
+        ratios = [f"{r.name} {r.ratio or 'not defined (confidential value is 0)'}" for r in self.ratios]
+        return "\n".join([*lines, f"Synthetic over confidential: {'; '.join(ratios)}."])
 
 
 def compare_column_copies(
@@ -194,7 +194,7 @@ def _compared(schema: Schema, copies: Sequence[Any], columns: Sequence[str] | No
 def _values(source: Any, schema: Schema, names: tuple[str, ...], what: str) -> dict[str, FloatArray]:
     """Return the values of each column that are there."""
     points = read_rows_view(source, schema, names).points
-    found = {name: points[~np.isnan(points[:, i]), i] for i, name in enumerate(names)}
-    if empty := [name for name, values in found.items() if not len(values)]:
+    columns = {name: points[~np.isnan(points[:, i]), i] for i, name in enumerate(names)}
+    if empty := [name for name, values in columns.items() if not len(values)]:
         raise TableError(f"{what} has no value of {', '.join(empty)}", next_step="leave the column out")
-    return found
+    return columns

@@ -33,7 +33,7 @@ single columns far off, or every use at best rough and one far off."""
 SLACK = 1.2
 """A measure is as real while it is at most so many times the upper end of what a second real sample has."""
 AUC_AS_REAL = 0.55
-"""Where real and made rows are told apart no better than this, they are alike."""
+"""Where real and synthetic rows are told apart no better than this, they are alike."""
 LIMITS: dict[str, tuple[float, float]] = {
     "tvd_1_q16": (0.10, 0.25),
     "mean_error_sd": (0.20, 0.60),
@@ -83,8 +83,8 @@ def verdict_of_comparison(
     measures: Mapping[str, MetricWithYardstick], kept: float | None, columns: Sequence[ColumnComparison] = ()
 ) -> tuple[str, str]:
     """Return the grade and the verdict."""
-    found = (_single(measures, columns), _relations(measures, kept), _prediction(measures))
-    marks = [mark for mark in found if mark is not None]
+    uses = (_single(measures, columns), _relations(measures, kept), _prediction(measures))
+    marks = [mark for mark in uses if mark is not None]
     grade = _grade(marks, measures)
     return grade, " ".join([_sentence(grade, marks), *_rules(measures)])
 
@@ -169,14 +169,14 @@ def _grade(marks: list[VerdictRow], measures: Mapping[str, MetricWithYardstick])
 
 def _sentence(grade: str, marks: list[VerdictRow]) -> str:
     """Return every use with its mark and what decided, in one sentence."""
-    said = {
+    sentences = {
         "as real": "{use} are as good as in real rows ({words})",
         "good": "{use} are good ({words})",
         "poor": "{use} are right only roughly ({words})",
         "lost": "{use} are far off ({words})" if grade == GRADES[3] else "not usable for {use} ({words})",
     }
-    told = "; ".join(said[mark.mark].format(use=mark.use, words=mark.words) for mark in marks)
-    return f"{grade[0].upper()}{grade[1:]}: {told}."
+    uses = "; ".join(sentences[mark.mark].format(use=mark.use, words=mark.words) for mark in marks)
+    return f"{grade[0].upper()}{grade[1:]}: {uses}."
 
 
 def _rules(measures: Mapping[str, MetricWithYardstick]) -> list[str]:
@@ -260,8 +260,8 @@ def is_drowned_in_noise(facts: NoiseFacts, rows: float, errors: ExpectedMetrics)
 
 def rows_needed(facts: NoiseFacts) -> tuple[tuple[str, int], ...]:
     """Return for each use from about how many rows on a release will serve it; uses that none serves are left out."""
-    found = [expected_metrics(facts, float(rows)) for rows in ROWS]
-    needed = ((use, [use.error(errors) for errors in found]) for use in USES)
+    expected = [expected_metrics(facts, float(rows)) for rows in ROWS]
+    needed = ((use, [use.error(errors) for errors in expected]) for use in USES)
     return tuple(
         (use.words, _first_below(np.array(errors, float), use.most))
         for use, errors in needed

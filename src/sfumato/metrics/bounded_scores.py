@@ -119,11 +119,11 @@ class BoundedScores:
             return self.model.predict(inputs)
         return self.model.classes_[np.argmax(self.model.predict_proba(inputs), axis=1)]
 
-    def _scores(self, said: FloatArray, truth: FloatArray) -> IntArray:
+    def _scores(self, answers: FloatArray, truth: FloatArray) -> IntArray:
         if not self.target.is_ordered:
-            return (said == truth).astype(np.int64)
+            return (answers == truth).astype(np.int64)
         low, high = (float(bound) for bound in self.target.numeric_bounds)
-        error = np.abs(said - truth) / max(high - low, 1e-300)
+        error = np.abs(answers - truth) / max(high - low, 1e-300)
         return np.floor(np.clip(np.nan_to_num(error, nan=1.0), 0.0, 1.0) * self.grain).astype(np.int64)
 
 

@@ -117,8 +117,8 @@ class Metric:
 
     def needs(self) -> str:
         """Say what a release must be made of, and which options must be given."""
-        made = {ANY_DATA: "counts or rows", ROWS: "rows"}.get(self.makes, "any release")
-        return ", ".join([made, *(f"{name}=..." for name in self.needed)])
+        released = {ANY_DATA: "counts or rows", ROWS: "rows"}.get(self.makes, "any release")
+        return ", ".join([released, *(f"{name}=..." for name in self.needed)])
 
 
 def _function(name: str | Callable[..., Any]) -> Callable[..., Any]:

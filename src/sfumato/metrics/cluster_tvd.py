@@ -51,13 +51,13 @@ class ClusterCells:
     @classmethod
     def of(cls, synthetic: ArrayLike, clusters: int, rings: int = RINGS) -> ClusterCells:
         """Learn the partition from released rows; rows with a missing number are left out."""
-        made = _matrix(synthetic)
-        made = made[~_incomplete(made)]
-        middle, spread = made.mean(axis=0), made.std(axis=0)
+        released = _matrix(synthetic)
+        released = released[~_incomplete(released)]
+        middle, spread = released.mean(axis=0), released.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        centres = kmeans((made - middle) / unit, clusters, SEED).centroids
+        centres = kmeans((released - middle) / unit, clusters, SEED).centroids
         bare = cls(middle, unit, centres, np.zeros((clusters, rings - 1)))
-        labels, squares = bare._nearest(made)
+        labels, squares = bare._nearest(released)
         parts = [squares[labels == k] for k in range(clusters)]
         at = np.arange(1, rings) / rings
         edges = [np.quantile(part, at) if len(part) else np.zeros(rings - 1) for part in parts]
@@ -102,14 +102,14 @@ def misplaced_cluster_records(original: ArrayLike, synthetic: ArrayLike, cluster
     >>> misplaced_cluster_records([[0.0], [0.2], [0.3], [0.1]], [[0.0], [0.2], [9.0], [9.2]], 2) >= 2
     True
     """
-    real, made = _matrix(original), _matrix(synthetic)
-    if real.shape[1] != made.shape[1]:
-        problem = f"{real.shape[1]} original columns and {made.shape[1]} synthetic ones"
+    real, released = _matrix(original), _matrix(synthetic)
+    if real.shape[1] != released.shape[1]:
+        problem = f"{real.shape[1]} original columns and {released.shape[1]} synthetic ones"
         raise TableError("these rows cannot be compared", [problem], "give the same columns in the same order")
-    if (~_incomplete(made)).sum() < clusters:
+    if (~_incomplete(released)).sum() < clusters:
         return Fraction(len(real))
-    found = ClusterCells.of(made, clusters, rings)
-    return misplaced_records(MarginalPair(("cluster",), found.counts(made), found.counts(real)))
+    cells = ClusterCells.of(released, clusters, rings)
+    return misplaced_records(MarginalPair(("cluster",), cells.counts(released), cells.counts(real)))
 
 
 def cluster_tvd(original: ArrayLike, synthetic: ArrayLike, clusters: int, rings: int = RINGS) -> float:

@@ -198,13 +198,13 @@ def aligned_ari(
     The rows of both tables must correspond; ``labels`` of the original rows may be given. Where labels are copied into
     the rows it says nothing about the noise (``ALIGNED_WARNING``): do not choose a budget by it.
     """
-    real, made = _both(original, synthetic, clusters)
-    if len(real) != len(made):
-        problem = f"{len(real)} original rows and {len(made)} synthetic ones"
+    real, released = _both(original, synthetic, clusters)
+    if len(real) != len(released):
+        problem = f"{len(real)} original rows and {len(released)} synthetic ones"
         raise TableError("rows do not correspond", [problem], "use the transfer ARI: it needs no alignment")
-    ours, theirs = _units(real, made, scale)
+    ours, theirs = _units(real, released, scale)
     truth = kmeans(ours, clusters, seed, starts).labels if labels is None else np.asarray(labels, np.int64)
-    return ari(truth, kmeans(theirs(made), clusters, seed, starts).labels)
+    return ari(truth, kmeans(theirs(released), clusters, seed, starts).labels)
 
 
 def transfer_ari(
@@ -226,10 +226,10 @@ def transfer_ari(
     >>> transfer_ari(rows, [[9.0, 8.0], [0.0, 1.0], [0.1, 1.0]], 2)
     1.0
     """
-    real, made = _both(original, synthetic, clusters)
-    ours, theirs = _units(real, made, scale)
+    real, released = _both(original, synthetic, clusters)
+    ours, theirs = _units(real, released, scale)
     truth = kmeans(ours, clusters, seed, starts).labels if labels is None else np.asarray(labels, np.int64)
-    learned = kmeans(theirs(made), clusters, seed, starts)
+    learned = kmeans(theirs(released), clusters, seed, starts)
     return ari(truth, nearest_centroid(theirs(real), learned.centroids))
 
 
@@ -249,11 +249,11 @@ def cluster_errors(
     """
     from scipy.optimize import linear_sum_assignment
 
-    real, made = _both(original, synthetic, clusters)
-    ours, theirs = _units(real, made, scale)
+    real, released = _both(original, synthetic, clusters)
+    ours, theirs = _units(real, released, scale)
     unit = (lambda rows: rows) if scale == "none" else standardise(real)
     one = _cluster_summary(kmeans(ours, clusters, seed, starts).labels, unit(real), clusters)
-    two = _cluster_summary(kmeans(theirs(made), clusters, seed, starts).labels, unit(made), clusters)
+    two = _cluster_summary(kmeans(theirs(released), clusters, seed, starts).labels, unit(released), clusters)
     distance = np.linalg.norm(one.centroids[:, None] - two.centroids[None], axis=2)
     pairs = np.asarray(linear_sum_assignment(distance)[1], np.int64)
     return ClusterErrors(
@@ -273,20 +273,20 @@ def standardise(rows: Numbers) -> Callable[[Numbers], Numbers]:
 
 def _both(original: ArrayLike, synthetic: ArrayLike, clusters: int) -> tuple[Numbers, Numbers]:
     real = check_rows(original, "original", clusters)
-    made = check_rows(synthetic, "synthetic", clusters)
-    if real.shape[1] != made.shape[1]:
-        problem = f"{real.shape[1]} original columns and {made.shape[1]} synthetic ones"
+    released = check_rows(synthetic, "synthetic", clusters)
+    if real.shape[1] != released.shape[1]:
+        problem = f"{real.shape[1]} original columns and {released.shape[1]} synthetic ones"
         raise TableError("these rows cannot be compared", [problem], "give the same columns in the same order")
-    return real, made
+    return real, released
 
 
-def _units(real: Numbers, made: Numbers, scale: Scale) -> tuple[Numbers, Callable[[Numbers], Numbers]]:
+def _units(real: Numbers, released: Numbers, scale: Scale) -> tuple[Numbers, Callable[[Numbers], Numbers]]:
     """Return the original rows as k-means sees them, and the map for everything about the synthetic ones."""
     if scale == "none":
         return real, lambda values: values
     if scale not in ("original", "synthetic"):
         raise PlanError(f"no scale {scale!r}", next_step="use one of: original, synthetic, none")
-    return standardise(real)(real), standardise(real if scale == "original" else made)
+    return standardise(real)(real), standardise(real if scale == "original" else released)
 
 
 @dataclass(frozen=True, eq=False)

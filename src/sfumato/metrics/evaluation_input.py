@@ -56,6 +56,15 @@ class EvaluationInput:
         known = self.release if self.document is None else self.document
         return "" if known is None else known.created_at
 
+    def require_method(self) -> Method:
+        """Return the method, or refuse a release by one that this version does not know."""
+        if self.method is None:
+            raise PlanError(
+                "this version knows no method of that name" if self.schema else "nobody says how these rows were made",
+                next_step="open it with the version of sfumato that wrote it (release.json names it)",
+            )
+        return self.method
+
     def require_rows(self) -> EvaluationInput:
         """Return it, or refuse counts and values, which cannot be compared row by row."""
         if self.makes == "rows":
@@ -130,9 +139,9 @@ def open_rows(source: Any, schema: Schema) -> Any:
     return source if isinstance(source, Table) else Table(schema, open_source(source, schema.source, schema.columns))
 
 
-def shared_columns(schema: Schema, made: Any) -> tuple[list[str], list[str]]:
+def shared_columns(schema: Schema, released: Any) -> tuple[list[str], list[str]]:
     """Return the columns that both sides have, and those that the release lacks."""
-    there = set(made.source.engine.table.columns if isinstance(made, Table) else made.column_names)
+    there = set(released.source.engine.table.columns if isinstance(released, Table) else released.column_names)
     fits = [name for name in schema.releasable if not schema[name].is_open]
     names = [name for name in fits if name in there]
     if not names:

@@ -63,7 +63,7 @@ class NormalScores:
     def of(cls, columns: Sequence[Column], values: Mapping[str, NDArray[Any]]) -> NormalScores:
         """Keep the released values of the named columns."""
         rows = {column.name: _numbers(column, values[column.name]) for column in columns}
-        return cls(tuple(columns), {name: np.sort(found[~np.isnan(found)]) for name, found in rows.items()}, rows)
+        return cls(tuple(columns), {name: np.sort(each[~np.isnan(each)]) for name, each in rows.items()}, rows)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,11 +79,11 @@ class NormalScores:
         """Return normal scores of numbers in whole steps: each by its own value."""
         from scipy.special import ndtri
 
-        known, found = self.released[name], values
-        ranks = np.searchsorted(known, found, "left") + np.searchsorted(known, found, "right")
+        known = self.released[name]
+        ranks = np.searchsorted(known, values, "left") + np.searchsorted(known, values, "right")
         levels = np.arange(2 * len(known) + 1) / max(2 * len(known), 1)  # computed once, so the same in any company
         steps = np.rint(np.clip(ndtri(levels), -CUT, CUT) * STEPS).astype(np.int64)
-        return np.where(np.isnan(found), 0, steps[ranks])
+        return np.where(np.isnan(values), 0, steps[ranks])
 
     def sums(self, values: Mapping[str, NDArray[Any]]) -> IntArray:
         """Return the summed products of all pairs."""
@@ -100,5 +100,5 @@ class NormalScores:
 
 def _numbers(column: Column, values: NDArray[Any]) -> FloatArray:
     """Return values as numbers, levels by their place; a missing one is NaN."""
-    found = np.asarray(values, float)
-    return found if column.is_ordered else np.where(found == column.present_size, np.nan, found)
+    numbers = np.asarray(values, float)
+    return numbers if column.is_ordered else np.where(numbers == column.present_size, np.nan, numbers)

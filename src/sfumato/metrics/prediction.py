@@ -80,8 +80,8 @@ class _Task:
         if self.classes is None:
             return np.searchsorted(self.known, values) / len(self.known)
         order = np.argsort(self.classes)
-        found = np.clip(np.searchsorted(self.classes[order], values), 0, len(order) - 1)
-        return np.where(self.classes[order][found] == values, order[found], len(order)).astype(float)
+        places = np.clip(np.searchsorted(self.classes[order], values), 0, len(order) - 1)
+        return np.where(self.classes[order][places] == values, order[places], len(order)).astype(float)
 
 
 def targets_of(layout: ComparisonLayout, target: str | None) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def targets_of(layout: ComparisonLayout, target: str | None) -> tuple[str, ...]:
 def skill_kept(
     layout: ComparisonLayout,
     true: BinnedRows,
-    made: BinnedRows,
+    synthetic: BinnedRows,
     holdout: BinnedRows | None,
     target: str | None,
     seed: int,
@@ -109,7 +109,7 @@ def skill_kept(
     names = targets_of(layout, target)
     if len(layout.names) < 2 or len(true) < FEWEST_ROWS:
         return None
-    turns = list(_train_test_splits(true, made, holdout, seed))
+    turns = list(_train_test_splits(true, synthetic, holdout, seed))
     scores, guesses = dict[str, list[dict[str, FloatArray]]](), dict[str, float]()
     for number, name in enumerate(names):
         report_progress("predicting columns", number / len(names))
@@ -120,21 +120,21 @@ def skill_kept(
 
 
 def _train_test_splits(
-    true: BinnedRows, made: BinnedRows, holdout: BinnedRows | None, seed: int
+    true: BinnedRows, synthetic: BinnedRows, holdout: BinnedRows | None, seed: int
 ) -> Iterator[dict[str, FloatArray]]:
     """Yield which rows are trained on and tested on, all of the same size."""
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(true))
     parts = list(np.array_split(order, 2 if holdout is not None else 3))
-    size = min(MOST_ROWS, len(made), *(len(part) for part in parts))
-    rows = made.points[generator.permutation(len(made))[:size]]
+    size = min(MOST_ROWS, len(synthetic), *(len(part) for part in parts))
+    rows = synthetic.points[generator.permutation(len(synthetic))[:size]]
     for turn in range(3 if holdout is None and len(true) < SMALL else 1):
         first, second, *rest = parts[turn:] + parts[:turn]
         test = true.points[rest[0]] if holdout is None else holdout.points
         yield {
             "first": true.points[first[:size]],
             "second": true.points[second[:size]],
-            "made": rows,
+            "synthetic": rows,
             "test": test[:MOST_ROWS],
         }
 
@@ -156,7 +156,7 @@ def _scored(task: _Task, turn: Mapping[str, FloatArray], seed: int) -> dict[str,
     groups = random_groups(len(test), seed)
     sets = {f"1/{part}": turn["first"][: max(len(turn["first"]) // part, 2)] for part in FRACTIONS}
     small = {name: _skills(task, _complete(task, rows), test, groups, seed, 0) for name, rows in sets.items()}
-    whole = {name: turn[name] for name in ("first", "second", "made")}
+    whole = {name: turn[name] for name in ("first", "second", "synthetic")}
     return small | {name: _skills(task, _complete(task, rows), test, groups, seed) for name, rows in whole.items()}
 
 
@@ -173,8 +173,8 @@ def _skills(
         return np.zeros(apart + 1)
     model = _model(task, seed).fit(task.inputs(train), goal)
     if task.classes is None:
-        found = model.predict(task.inputs(test))
-        losses = np.column_stack([(truth - found) ** 2, (truth - truth.mean()) ** 2])
+        predicted = model.predict(task.inputs(test))
+        losses = np.column_stack([(truth - predicted) ** 2, (truth - truth.mean()) ** 2])
         return np.array([1 - np.divide(*losses[kept].sum(0)) for kept in _kept(groups, apart)])
     shares, levels = model.predict_proba(task.inputs(test)), model.classes_
     areas = [roc_auc_one_vs_rest(shares[kept], levels, truth[kept]) for kept in _kept(groups, apart)]
@@ -209,7 +209,7 @@ def _summed(
     real = (totals["first"] + totals["second"]) / 2
     if real[0] < LEAST_SKILL * len(means):
         return None
-    kept, second = (totals[key] / np.maximum(real, LEAST_SKILL) for key in ("made", "second"))
+    kept, second = (totals[key] / np.maximum(real, LEAST_SKILL) for key in ("synthetic", "second"))
     gaps = [[each["second"][0] - each["first"][0] for each in turns] for turns in scores.values()]
     training = NORMAL * float(np.sqrt((np.array(gaps) ** 2).sum(0).mean()) / real[0] / np.sqrt(2))
     sizes = [1.0, *(size / part for part in reversed(FRACTIONS)), float(size)]
@@ -219,11 +219,11 @@ def _summed(
         float(np.hypot(jackknife_half_width(kept[1:]), training)),
         float(np.hypot(jackknife_half_width(second[1:]), training * np.sqrt(2))),
         {name: _target(each, guesses[name]) for name, each in means.items()},
-        size_at_distance(-float(totals["made"][0]), np.array(sizes), -np.array(curve)),
+        size_at_distance(-float(totals["synthetic"][0]), np.array(sizes), -np.array(curve)),
     )
 
 
 def _target(skills: Mapping[str, FloatArray], guess: float) -> dict[str, float]:
     """Return what a target's models reach, as area under the curve or explained variance, beside guessing."""
-    reached = {"made": skills["made"][0], "true": (skills["first"][0] + skills["second"][0]) / 2}
+    reached = {"synthetic": skills["synthetic"][0], "true": (skills["first"][0] + skills["second"][0]) / 2}
     return {name: float(guess + (1 - guess) * skill) for name, skill in reached.items()} | {"guess": guess}

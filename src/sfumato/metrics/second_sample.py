@@ -65,14 +65,14 @@ def random_groups(rows: int, seed: int, groups: int = GROUPS) -> IntArray:
     return np.random.default_rng(seed).permutation(rows) % groups
 
 
-def half_widths(layout: ComparisonLayout, true: BinnedRows, made: BinnedRows, seed: int) -> dict[str, float]:
+def half_widths(layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, seed: int) -> dict[str, float]:
     """Return half the width of the interval of 95 % of each measure."""
-    one, other = random_groups(len(true), seed), random_groups(len(made), seed)
-    found: list[dict[str, float]] = []
+    one, other = random_groups(len(true), seed), random_groups(len(synthetic), seed)
+    left_out: list[dict[str, float]] = []
     for group in range(GROUPS):
         report_progress("how sure the measures are", group / GROUPS)
-        found.append(distances(layout, true[one != group], made[other != group]).values)
-    return {name: jackknife_half_width(np.array([each.get(name, 0.0) for each in found])) for name in found[0]}
+        left_out.append(distances(layout, true[one != group], synthetic[other != group]).values)
+    return {name: jackknife_half_width(np.array([each.get(name, 0.0) for each in left_out])) for name in left_out[0]}
 
 
 def harmonic(one: float, other: float) -> float:
@@ -133,15 +133,15 @@ def holdout_yardstick(
     second: SecondSample, layout: ComparisonLayout, true: BinnedRows, holdout: BinnedRows, rows: int
 ) -> SecondSample:
     """Return what a holdout has, carried on to the size of the release; its spread is that of random splits."""
-    found: Any = distances(layout, true, holdout)
+    measured: Any = distances(layout, true, holdout)
     ratio = harmonic(len(true), rows) / harmonic(len(true), len(holdout))
-    factor = {name: ratio ** -second.powers.get(name, HALF) for name in found.values}
+    factor = {name: ratio ** -second.powers.get(name, HALF) for name in measured.values}
     factor["rule_violations"] = 1.0
     return replace(
         second,
-        mean={name: value * factor[name] for name, value in found.values.items()},
-        columns=found.columns * factor["tvd_1_q16"],
-        pairs=found.pairs * factor.get("tvd_2_q16", 1.0),
+        mean={name: value * factor[name] for name, value in measured.values.items()},
+        columns=measured.columns * factor["tvd_1_q16"],
+        pairs=measured.pairs * factor.get("tvd_2_q16", 1.0),
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol, cast
 from pydantic import TypeAdapter
 
 from sfumato.errors import PlanError
-from sfumato.papers.page import PageTable, ReproductionPage
-from sfumato.papers.result import Reproduction
+from sfumato.papers.page import ReproductionPage
+from sfumato.papers.result import Reproduction, ValueTable
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Reproducible(Protocol):
         """Return the page of saved results; no data are needed."""
         ...
 
-    def summary(self, results: Any) -> PageTable:
+    def summary(self, results: Any) -> ValueTable:
         """Return the short table for the terminal."""
         ...
 

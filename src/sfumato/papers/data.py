@@ -6,9 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
+from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 
 DATA_VARIABLE = "SFUMATO_DATA"
+OTHER_FILE = "take the file that the paper names"
 DEFAULT_FOLDER = Path("..") / "shared" / "data"
 
 
@@ -20,6 +25,22 @@ def data_folder(folder: Path | None = None) -> Path:
 def missing_files(folder: Path, files: Sequence[str]) -> list[str]:
     """Return the files that are not in a folder."""
     return [name for name in files if not (folder / name).is_file()]
+
+
+def read_numbers(folder: Path, name: str, columns: Sequence[str]) -> list[FloatArray]:
+    """Return columns of a paper's file as numbers; a file that lacks them, or has gaps, is refused by its name."""
+    require_files(folder, (name,))
+    try:
+        frame = pd.read_csv(folder / name, usecols=list(columns))
+        numbers = [frame[column].to_numpy(float) for column in columns]
+    except ValueError as error:
+        raise TableError(f"{name} cannot be read", [str(error)], OTHER_FILE) from error
+    gaps = [
+        column for column, each in zip(columns, numbers, strict=True) if not (len(each) and np.isfinite(each).all())
+    ]
+    if gaps:
+        raise TableError(f"{name}: {' and '.join(gaps)} is empty or has gaps", next_step=OTHER_FILE)
+    return numbers
 
 
 def require_files(folder: Path, files: Sequence[str]) -> None:

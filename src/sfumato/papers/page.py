@@ -6,14 +6,14 @@ is rendered from typed results alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from sfumato.papers.charts import Chart, drawing
 from sfumato.papers.data import DATA_VARIABLE
-from sfumato.papers.result import Erratum, Part, Reproduction
+from sfumato.papers.result import Comparison, Erratum, Part, Reproduction, ValueTable, value_table
 from sfumato.report import render_page as render_template
 from sfumato.report.charts import Figure, figure_html
 from sfumato.version import __version__
@@ -21,18 +21,6 @@ from sfumato.version import __version__
 SMALL, LARGE = 240, 300
 
 """Heights of charts side by side, and of one that has the width of the page."""
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table in words: a caption, a header and rows; ``numbers`` are the columns that are set to the right."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[int, ...] = ()
-    folded: bool = False
-    """Whether the reader opens it: for long tables."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,7 @@ class PageSection:
 
     title: str
     text: tuple[str, ...] = ()
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[ValueTable, ...] = ()
     figures: tuple[PageFigure, ...] = ()
     short: str = ""
     """Its words in the navigation, where they are not the title."""
@@ -90,9 +78,10 @@ class ReproductionPage:
     """What the numbers depend on: seed, draws, data."""
 
 
-def comparison_table(title: str, rows: tuple[tuple[str, str, str, str], ...]) -> PageTable:
+def comparison_table(comparisons: Iterable[Comparison], title: str = "") -> ValueTable:
     """Return the table that every reproduction has: what, printed, ours, why."""
-    return PageTable(title, ("what", "printed", "ours", "why they differ"), rows)
+    rows = [(each.what, each.printed, each.ours, each.why) for each in comparisons]
+    return value_table(title, ("what", "printed", "ours", "why they differ"), rows, words=4)
 
 
 def page_of(results: Reproduction) -> ReproductionPage:
@@ -121,25 +110,22 @@ def errata_sections(errata: Sequence[Erratum]) -> tuple[PageSection, ...]:
     shown = {title: cells for title, cells in columns.items() if any(cells)}
     rows = tuple(zip(*shown.values(), strict=True))
     text = "What the paper says, what we measure, and what Sfumato does. Every number is computed here."
-    return (PageSection("Errata", (text,), (PageTable("", tuple(shown), rows),)),)
+    return (PageSection("Errata", (text,), (value_table("", tuple(shown), rows, words=len(shown)),)),)
 
 
-def summary(results: Reproduction) -> PageTable:
+def summary(results: Reproduction) -> ValueTable:
     """Return the short table for the terminal: everything that was checked, and what could not be."""
     rows: list[tuple[str, ...]] = []
     for part in results.parts:
         rows += [(part.label, row.what, row.printed, row.ours) for row in part.comparisons]
         rows += [(part.label, "not recomputed", "", f"{file} is missing; set {DATA_VARIABLE}") for file in part.missing]
-    return PageTable("Printed and ours", ("part", "what", "printed", "ours"), tuple(rows))
+    return value_table("Printed and ours", ("part", "what", "printed", "ours"), rows, words=4)
 
 
 def _section(part: Part, folder: str) -> PageSection:
-    tables = [PageTable(values.title, values.header, values.rows, values.numbers) for values in part.values]
-    if part.comparisons:
-        rows = tuple((c.what, c.printed, c.ours, c.why) for c in part.comparisons)
-        tables.insert(0, comparison_table("", rows))
-    text = (*_missing(part, folder), *part.text)
-    return PageSection(part.title, text, tuple(tables), _figures(part), part.short)
+    compared = (comparison_table(part.comparisons),) if part.comparisons else ()
+    text, tables = (*_missing(part, folder), *part.text), (*compared, *part.values)
+    return PageSection(part.title, text, tables, _figures(part), part.short)
 
 
 def _figures(part: Part) -> tuple[PageFigure, ...]:

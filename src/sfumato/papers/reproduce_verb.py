@@ -77,13 +77,13 @@ def _chosen_part(name: str, module: Reproducible, figure: str | None, table: str
 
 def _run_options(name: str, module: Reproducible, asked: dict[str, Any]) -> dict[str, Any]:
     """Return what was asked for besides the name; refuse all that this paper does not have."""
-    given = {option: value for option, value in asked.items() if value is not None}
+    chosen = {option: value for option, value in asked.items() if value is not None}
     known = inspect.signature(module.reproduce).parameters
-    lacking = [option for option in given if option not in known]
+    lacking = [option for option in chosen if option not in known]
     if lacking:
         problems = [f"--{option} is for: {', '.join(_papers_with(option))}" for option in lacking]
         raise PlanError(f"{name} has nothing that could be changed so", problems, "leave it out, or name such a paper")
-    return given
+    return chosen
 
 
 def _papers_with(option: str) -> list[str]:
@@ -96,14 +96,14 @@ def _listing() -> str:
 
 
 def _line(listed: PaperRecord) -> str:
-    said = [
+    sentences = [
         f"{listed.about}.",
         f"Parts: {listed.parts}.",
         f"Files: {', '.join(listed.files) or 'none, its rows are simulated'}.",
         f"--repeats: {listed.repeats}." if listed.repeats else "",
         f"--deep: {listed.deep}." if listed.deep else "",
     ]
-    return " ".join(sentence for sentence in said if sentence)
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 reproduce.__doc__ = f"{inspect.cleandoc(reproduce.__doc__ or '')}\n\nPapers:\n\n{_listing()}"

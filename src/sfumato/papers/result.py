@@ -11,12 +11,14 @@ Verdict = Literal["wrong", "conceded by the authors", "data or settings not give
 
 
 class ValueTable(FrozenModel):
-    """A table of values; ``numbers`` are the columns set to the right."""
+    """A table in words: a caption, a header and rows; ``numbers`` are the columns set to the right."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
+    folded: bool = False
+    """Whether the reader opens it: for long tables."""
 
 
 class Comparison(FrozenModel):

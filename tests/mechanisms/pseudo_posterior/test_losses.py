@@ -15,7 +15,6 @@ from sfumato.papers.range_restriction.published.measured_loss import (
     epsilon_at,
     leave_one_out,
     loss_between,
-    measured,
 )
 from sfumato.papers.range_restriction.published.ranges import Brackets, Radius
 from sfumato.papers.range_restriction.published.weights import Weighting
@@ -137,7 +136,8 @@ def test_other_families_are_measured_too(name: str) -> None:
     }[name]
     brackets = Brackets([0, 2, 4]) if name == "categorical" else Brackets([0, 1, 3, 1000])
     fitted = Weighting("averaged", ranges=brackets, draws=200).fit(make_family(name, values), generator)
-    left, added = measured(fitted, generator, residual=4.0)
+    left = leave_one_out(fitted.family, fitted.weighting, generator)
+    added = add_outlier(fitted.family, fitted.weighting, 4.0, generator)
     assert 0 < left.epsilon <= left.largest < 10
     assert 0 < added.loss.epsilon <= added.loss.largest < 10
 

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.errors import PlanError, TableError
 from sfumato.papers.range_restriction.families import Family, make_family
-from sfumato.papers.range_restriction.published.ranges import Brackets, Radius, Ranges, wider_in_tail
+from sfumato.papers.range_restriction.published.ranges import Brackets, Radius, Ranges, WiderInTail
 from sfumato.papers.range_restriction.published.weights import (
     STANDARDS,
     WeightedPosterior,
@@ -193,7 +193,7 @@ def test_radii_by_record_follow_their_records() -> None:
 
 def test_the_tail_is_the_top_share() -> None:
     values = np.arange(1.0, 201.0)
-    low, high = wider_in_tail(0.4, 1.8, 0.2, 2.4, 0.05).limits(values, "continuous")
+    low, high = WiderInTail(0.4, 1.8, 0.2, 2.4, 0.05).limits(values, "continuous")
     assert (low / values).round(9).tolist() == [0.4] * 190 + [0.2] * 10
     assert (high / values).round(9).tolist() == [1.8] * 190 + [2.4] * 10
 
@@ -235,6 +235,6 @@ def test_other_ranges_are_refused() -> None:
         with pytest.raises(PlanError, match="at least two edges"):
             Brackets(edges)
     with pytest.raises(PlanError, match="between 0 and 1"):
-        wider_in_tail(0.4, 1.8, 0.2, 2.4, 5)
+        WiderInTail(0.4, 1.8, 0.2, 2.4, 5)
     with pytest.raises(PlanError, match="the ranges miss"):
-        wider_in_tail(0.4, 1.8, 1.2, 2.4, 0.05)
+        WiderInTail(0.4, 1.8, 1.2, 2.4, 0.05)

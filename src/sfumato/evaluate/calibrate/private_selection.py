@@ -129,8 +129,8 @@ class NoisyScore:
 
     def draw(self, trial: Trial, randomness: Randomness) -> int:
         """Return the noisy excess in lattice units."""
-        found = self.target.metric.records(trial)
-        excess = found.misplaced - to_fraction(self.target.bound, "target") * found.records
+        score = self.target.metric.records(trial)
+        excess = score.misplaced - to_fraction(self.target.bound, "target") * score.records
         return int(add_laplace_scale([math.floor(excess * GRAIN)], self.scale, randomness)[0])
 
     def point(self, value: float, noisy: int, records: float, level: float) -> Point:
@@ -193,10 +193,10 @@ def select_privately(subject: CalibrationSubject, values: Sequence[float], terms
     at_once = book is not None and _admits(book, table.schema.name, rungs)
     paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
     with mark_lost_on_failure(book, paid):
-        found = _steps(_Selection(subject, book, at_once, weak), rungs, score, paid)
-    if book is not None and found.release is None:
+        result = _steps(_Selection(subject, book, at_once, weak), rungs, score, paid)
+    if book is not None and result.release is None:
         book.mark_lost(paid, "no candidate met the target")
-    return found
+    return result
 
 
 def _require_selectable(target: Target, epsilon: Number, beta: float) -> None:
@@ -227,13 +227,13 @@ def _charging_problems(target: Target, beta: float) -> list[str]:
 
 def _rung(subject: CalibrationSubject, value: float, score: NoisyScore) -> Candidate:
     candidate, seed = subject.at(value), subject.seed
-    made = plan(subject.table, candidate, subject.rows, None, seed, allow_weak=True)  # the ladder as a whole counts
-    if any(not event.is_formal for event in made.events):
+    planned = plan(subject.table, candidate, subject.rows, None, seed, allow_weak=True)  # the ladder as a whole counts
+    if any(not event.is_formal for event in planned.events):
         raise PlanError(
             f"{candidate.name} has no formal guarantee at {subject.parameter} = {value:g}: nothing can be charged",
             next_step="choose a formal method, or use cost='declared'",
         )
-    return Candidate(value, candidate, made, (*made.events, score.event(value, Randomness.of(seed).mode)))
+    return Candidate(value, candidate, planned, (*planned.events, score.event(value, Randomness.of(seed).mode)))
 
 
 def selection_events(
@@ -280,12 +280,12 @@ def _steps(ladder: _Selection, rungs: Sequence[Candidate], score: NoisyScore, pa
             paid += ladder.book.spend(subject.table.schema.name, rung.events)
         report_progress("releasing candidates", len(points) / len(rungs))
         with silenced():
-            made = _candidate(ladder, rung, len(points))
-        trial = Trial(subject.table, rung.method, 0, subject.rows, subject.options, made=made.tables)
+            release = _candidate(ladder, rung, len(points))
+        trial = Trial(subject.table, rung.method, 0, subject.rows, subject.options, released=release.tables)
         noisy = score.draw(trial, randomness)
-        points.append(score.point(rung.value, noisy, _released_size(made), subject.level))
+        points.append(score.point(rung.value, noisy, _released_size(release), subject.level))
         if points[-1].meets:
-            kept = _kept(ladder, made, rungs, len(points), score, paid)
+            kept = _kept(ladder, release, rungs, len(points), score, paid)
             break
     run = rungs if ladder.at_once else rungs[: len(points)]
     return SelectionResult(
@@ -306,40 +306,40 @@ def _seed(seed: int | None, index: int) -> int | None:
     return None if seed is None else int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
 
 
-def _released_size(made: Release) -> float:
+def _released_size(release: Release) -> float:
     """Return the number of records as the release itself shows it: already public."""
-    if made.schema.rows is not None:
-        return float(made.schema.rows)
-    table = next(iter(made.tables.values()))
-    if made.method.makes == "rows":
+    if release.schema.rows is not None:
+        return float(release.schema.rows)
+    table = next(iter(release.tables.values()))
+    if release.method.makes == "rows":
         return float(table.num_rows)
     return float(table.column(table.num_columns - 1).to_numpy().clip(min=0).sum())
 
 
 def _kept(
     ladder: _Selection,
-    made: Release,
+    kept: Release,
     rungs: Sequence[Candidate],
     climbed: int,
     score: NoisyScore,
     paid: Sequence[Entry],
 ) -> Release:
     """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
-    events, everything = _all_events(rungs[:climbed]), (*_all_events(rungs), *made.guarantee.beside)
+    events, everything = _all_events(rungs[:climbed]), (*_all_events(rungs), *kept.guarantee.beside)
     whole = formal_guarantee(everything, *basic_composition(everything))
-    said = {
+    facts = {
         "epsilon": whole.epsilon,
         "delta": whole.delta,
         "kind": whole.kind,
         "allowed_weak": ladder.weak,
         "selection": _selection(ladder.subject.parameter, rungs, climbed, score),
     }
-    release = made.promising(made.guarantee.model_copy(update=said), events)
-    others = [note for note in made.notes if note not in (*made.guarantee.in_total, *made.guarantee.warnings)]
+    release = kept.promising(kept.guarantee.model_copy(update=facts), events)
+    others = [note for note in kept.notes if note not in (*kept.guarantee.in_total, *kept.guarantee.warnings)]
     release = replace(release, notes=(*others, *release.guarantee.in_total, *release.guarantee.warnings))
     if ladder.book is None:
         return release
-    account = ladder.book.account(made.schema.name)
+    account = ladder.book.account(kept.schema.name)
     return replace(release, entries=tuple(paid), account=account, ledger=ladder.book)
 
 

@@ -64,13 +64,13 @@ class CeilingCurve:
     def plan(self, value: float) -> Plan:
         """Return the plan at a value; one without a formal guarantee is refused."""
         if value not in self.plans:
-            made = with_parameter(self.method, self.parameter, value).plan(self.schema, self.rows)
-            if made.epsilon is None or not all(event.is_formal for event in made.events):
+            plan = with_parameter(self.method, self.parameter, value).plan(self.schema, self.rows)
+            if plan.epsilon is None or not all(event.is_formal for event in plan.events):
                 raise PlanError(
                     f"{self.method.name} is an exposure here: without a formal guarantee there is no curve",
                     next_step="choose a method with a guarantee; 'sfumato methods' lists them",
                 )
-            self.plans[value] = made
+            self.plans[value] = plan
         return self.plans[value]
 
     def at(self, value: float) -> Point:
@@ -95,9 +95,9 @@ def ceiling(curve: PrivacyCurve, target: Target) -> float:
     return float(curve.hits(target.at) if target.metric.name == "hits" else curve.success(target.at))
 
 
-def _point(value: float, found: float, target: Target) -> Point:
-    facts = {"mean": found, "low": found, "high": found, "sd": 0.0}
-    return Point(value=value, repeats=1, exact=True, meets=target.is_met(found), **facts)
+def _point(value: float, bound: float, target: Target) -> Point:
+    facts = {"mean": bound, "low": bound, "high": bound, "sd": 0.0}
+    return Point(value=value, repeats=1, exact=True, meets=target.is_met(bound), **facts)
 
 
 def pair_ceiling(epsilon: Fraction, delta: Fraction, target: Target) -> float:

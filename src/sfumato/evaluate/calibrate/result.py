@@ -134,9 +134,9 @@ class Calibration(_Part):
         if self.cost == "private":
             self._require_kept(guarantee)
             return release
-        said = {"assumptions": (*guarantee.assumptions, self.assumption)}
+        facts = {"assumptions": (*guarantee.assumptions, self.assumption)}
         looked = {"uncharged": self.parameter} if self.cost == "declared" else {}
-        return release.promising(guarantee.model_copy(update={**said, **looked}))
+        return release.promising(guarantee.model_copy(update={**facts, **looked}))
 
     def _require_kept(self, guarantee: Guarantee) -> None:
         if guarantee.selection is None:
@@ -174,22 +174,22 @@ class Calibration(_Part):
 
     def cautions(self) -> list[str]:
         """Return what a reader must know before using the choice."""
-        found: list[str] = []
+        lines: list[str] = []
         if not self.monotone:
-            found.append("The curve is not monotone: it rises and it falls by more than chance explains.")
+            lines.append("The curve is not monotone: it rises and it falls by more than chance explains.")
         if len(self.intervals) > 1:
             shown = ", ".join(f"{low:g} to {high:g}" for low, high in self.intervals)
             chance = "" if not self.monotone else "; gaps between them may be chance"
-            found.append(f"The target is met in {len(self.intervals)} separate intervals: {shown}{chance}.")
+            lines.append(f"The target is met in {len(self.intervals)} separate intervals: {shown}{chance}.")
         if self.feasible and not self._is_connected():
             side = "larger" if self.prefer == "smallest" else "smaller"
-            found.append(f"Some {side} values miss the target again: prefer the choice only if you know why.")
+            lines.append(f"Some {side} values miss the target again: prefer the choice only if you know why.")
         if self.feasible and self.search != "ladder" and self.proved is None and self._is_at_the_edge():
             side = "below" if self.prefer == "smallest" else "above"
-            found.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
+            lines.append(f"The choice is the {self.prefer} value that was tried: values {side} it may do as well.")
         if self.chosen is not None and self.parameter == "epsilon" and self.charge is None:
-            found += [as_sentence(warning) for warning in warnings(to_fraction(self.chosen), Fraction(0))]
-        return found
+            lines += [as_sentence(warning) for warning in warnings(to_fraction(self.chosen), Fraction(0))]
+        return lines
 
     def _is_at_the_edge(self) -> bool:
         return self.chosen == (self.points[0] if self.prefer == "smallest" else self.points[-1]).value
@@ -218,13 +218,13 @@ def as_sentence(text: str) -> str:
 
 def intervals_of(points: tuple[Point, ...]) -> tuple[tuple[float, float], ...]:
     """Return the runs of neighbouring points that meet the target."""
-    found: list[tuple[float, float]] = []
+    ends: list[tuple[float, float]] = []
     before = False
     for point in points:
         if point.meets:
-            found = [*found[:-1], (found[-1][0], point.value)] if before else [*found, (point.value, point.value)]
+            ends = [*ends[:-1], (ends[-1][0], point.value)] if before else [*ends, (point.value, point.value)]
         before = point.meets
-    return tuple(found)
+    return tuple(ends)
 
 
 def is_monotone(points: tuple[Point, ...]) -> bool:

@@ -213,8 +213,8 @@ class _CalibrationRequest:
     def require_public(self) -> None:
         """Refuse what makes no sense for a ceiling that is proved: anything that is about a run."""
         problems = [problem for problem in self._search_problems() if not problem.startswith("repeats")]
-        given = [each for each in (self.schema, self.table, self.pilot) if each is not None]
-        if len(given) > 1:
+        sources = [each for each in (self.schema, self.table, self.pilot) if each is not None]
+        if len(sources) > 1:
             problems.append("give one of schema=, table= and pilot=: only the schema is read")
         if self.how != "public":
             problems.append(f"a proved ceiling costs nothing and looks at no table: leave out cost={self.how!r}")
@@ -229,14 +229,14 @@ class _CalibrationRequest:
 
 def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float, float]) -> list[str]:
     try:
-        given = [float(value) for value in (() if isinstance(bisection, bool) else bisection)]
+        ends = [float(value) for value in (() if isinstance(bisection, bool) else bisection)]
         listed = [float(value) for value in grid or ()]
     except (TypeError, ValueError):
         return ["the grid and the range of bisection must be numbers"]
     problems = ["the grid is empty"] if grid is not None and not listed else []
     problems += [f"{v:g} is not a finite number of at least 0" for v in listed if not (0 <= v < math.inf)]
-    problems += [f"{v:g} is not a finite number above 0" for v in given if not (0 < v < math.inf)]
-    if given and (len(given) != 2 or not given[0] < given[-1]):
+    problems += [f"{v:g} is not a finite number above 0" for v in ends if not (0 < v < math.inf)]
+    if ends and (len(ends) != 2 or not ends[0] < ends[-1]):
         problems.append("the range of bisection needs two values, the smaller first")
     return problems
 
@@ -275,10 +275,10 @@ def _draft_notes(table: Table) -> tuple[str, ...]:
 
 
 def _private_selection(asked: _CalibrationRequest) -> Calibration:
-    found = select_privately(asked.subject, asked.values, asked.terms)
-    words = _charged_assumption(asked, asked.subject.table.schema.name, found.charge)
-    result = _result(asked, found.points, words, found.notes)
-    more = {"search": "ladder", "charge": found.charge, "release": found.release, "prefer": "smallest"}
+    selection = select_privately(asked.subject, asked.values, asked.terms)
+    words = _charged_assumption(asked, asked.subject.table.schema.name, selection.charge)
+    result = _result(asked, selection.points, words, selection.notes)
+    more = {"search": "ladder", "charge": selection.charge, "release": selection.release, "prefer": "smallest"}
     return result.model_copy(update=more)
 
 

@@ -77,16 +77,16 @@ class Curve:
         method, metric = self.subject.at(value), self.subject.target.metric
         first = self._trial(method, value, 0)
         if metric.is_exact(first):
-            found = self._measured(first, 0)
+            value_measured = self._measured(first, 0)
             return Point(
                 value=value,
-                mean=found,
-                low=found,
-                high=found,
+                mean=value_measured,
+                low=value_measured,
+                high=value_measured,
                 sd=0.0,
                 repeats=1,
                 exact=True,
-                meets=self.subject.target.is_met(found),
+                meets=self.subject.target.is_met(value_measured),
             )
         trials = [first, *(self._trial(method, value, index) for index in range(1, self.repeats))]
         return self._summary(value, [self._measured(trial, index) for index, trial in enumerate(trials)])
@@ -103,17 +103,17 @@ class Curve:
         on = self.subject
         return Trial(on.table, method, seed, on.rows, on.options, memory=self.memory)
 
-    def _summary(self, value: float, found: Sequence[float]) -> Point:
-        mean, sd = float(np.mean(found)), float(np.std(found, ddof=1))
+    def _summary(self, value: float, values: Sequence[float]) -> Point:
+        mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
         target = self.subject.target
-        interval = mean_interval(found, 1 - (1 - self.subject.level) / self.most)  # all points together (Bonferroni)
+        interval = mean_interval(values, 1 - (1 - self.subject.level) / self.most)  # all points together (Bonferroni)
         return Point(
             value=value,
             mean=mean,
             low=interval.low,
             high=interval.high,
             sd=sd,
-            repeats=len(found),
+            repeats=len(values),
             meets=target.is_met(target.worst(interval.low, interval.high)),
         )
 

@@ -36,12 +36,12 @@ class Target:
         """Read a target, or refuse it with what is wrong."""
         if isinstance(text, Target):
             return text
-        found = FORM.fullmatch(text)
-        if found is None:
+        parts = FORM.fullmatch(text)
+        if parts is None:
             raise PlanError(
                 f"{text!r} is not a target: metric, comparison, number", [f"metrics: {', '.join(CATALOGUE)}"], EXAMPLE
             )
-        name, comparison, number, at = found.groups()
+        name, comparison, number, at = parts.groups()
         if comparison not in ("<=", ">="):
             raise PlanError(f"{text!r} compares by {comparison!r}", next_step=f"use <= or >=: {EXAMPLE}")
         target = cls(metric(name), comparison, _number(number, "bound"), None if at is None else _number(at, "share"))

@@ -58,7 +58,7 @@ class Trial:
     seed: int
     rows: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    made: Mapping[tuple[str, ...], pa.Table] | None = None
+    released: Mapping[tuple[str, ...], pa.Table] | None = None
     """What was released already; none for a simulated run."""
     memory: dict[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
     """What all trials on one table share, such as its cells."""
@@ -82,7 +82,7 @@ class Trial:
     @property
     def tables(self) -> Mapping[tuple[str, ...], pa.Table]:
         """What came out: count tables, or the one table of rows."""
-        return self.output.tables if self.made is None else self.made
+        return self.output.tables if self.released is None else self.released
 
     def names(self, option: str) -> tuple[str, ...] | None:
         """Read an option that lists columns; none where it is not given."""
@@ -119,9 +119,9 @@ class Trial:
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
     """Return the risk of the homogeneity attack: in closed form for noisy cross tables, measured for anything else."""
+    from sfumato.risk.attacks.homogeneity import attack
     from sfumato.risk.homogeneity.cell_risk import local
     from sfumato.risk.homogeneity.cells import Cells, weighted_mean
-    from sfumato.risk.homogeneity.simulated_attack import attack
 
     known, sensitive = _roles(trial)
     cells = trial.remembered("cells", lambda: Cells.of(trial.table, known, sensitive))
@@ -159,8 +159,8 @@ def _noise_distribution(trial: Trial, names: ColumnSet) -> Any:
     if not isinstance(trial.method, Contingency):
         return None
     parts = [(event.kind, part.scale) for event in trial.plan.events for part in event.parts]
-    found = [law for columns, law in zip(trial.method.sets, parts, strict=True) if set(columns) == set(names)]
-    return noise_distribution(*found[0]) if found else None
+    laws = [law for columns, law in zip(trial.method.sets, parts, strict=True) if set(columns) == set(names)]
+    return noise_distribution(*laws[0]) if laws else None
 
 
 def _released_cells(trial: Trial, cells: Any) -> NDArray[np.int64]:
@@ -177,8 +177,8 @@ def membership(trial: Trial, what: str) -> float:
     who = trial.whole("person", 0, 0) if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: to_game(trial.table, trial.method, who, trial.rows))
     attack = LikelihoodRatio() if LikelihoodRatio().fits(game) else ShadowModelAttack()
-    found = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
-    return float(getattr(found, what))
+    result = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
+    return float(getattr(result, what))
 
 
 def inference(trial: Trial, what: str) -> float:
@@ -188,8 +188,8 @@ def inference(trial: Trial, what: str) -> float:
     known, sensitive = _roles(trial)
     trials = trial.whole("trials", MOST_TARGETS, 1)
     attack = AttributeInference(known, sensitive)
-    found = attack.against(trial.table, trial.method, rows=trial.rows, trials=trials, seed=trial.seed)
-    return float(getattr(found, what))
+    result = attack.against(trial.table, trial.method, rows=trial.rows, trials=trials, seed=trial.seed)
+    return float(getattr(result, what))
 
 
 def reported_lid(trial: Trial) -> float:
@@ -198,7 +198,7 @@ def reported_lid(trial: Trial) -> float:
     Released rows are shuffled, so that only the method knows which of them was made from which true row. Comparing
     row i with row i would find a verbatim copy of the table harmless.
     """
-    stated = None if trial.made is not None else trial.output.confidential.get("lid")
+    stated = None if trial.released is not None else trial.output.confidential.get("lid")
     if stated is None:
         raise RiskError(
             f"{trial.method.name} does not say which released row was made from which true row, so that it has no lid",
@@ -363,21 +363,21 @@ def transfer_ari_of_trial(trial: Trial) -> float:
     """
     from sfumato.metrics.clusters import kmeans, standardise, transfer_ari
 
-    real, made = _numeric_rows(trial)
+    real, synthetic = _numeric_rows(trial)
     clusters = trial.whole("clusters", 0, 1)
-    if len(made) < clusters:
+    if len(synthetic) < clusters:
         return 0.0  # noise left too few rows to cluster: nothing of the clusters was kept
     labels = trial.remembered("labels", lambda: kmeans(standardise(real)(real), clusters, seed=0).labels)
-    return transfer_ari(real, made, clusters, labels=labels)
+    return transfer_ari(real, synthetic, clusters, labels=labels)
 
 
 def clusters_in_records(trial: Trial) -> InRecords:
     """Return how many rows the released clusters misplace; one row moves that by at most 1."""
     from sfumato.metrics.cluster_tvd import RINGS, misplaced_cluster_records
 
-    real, made = _numeric_rows(trial)
+    real, synthetic = _numeric_rows(trial)
     clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
-    return InRecords(misplaced_cluster_records(real, made, clusters, rings), len(real))
+    return InRecords(misplaced_cluster_records(real, synthetic, clusters, rings), len(real))
 
 
 def clusters_misplaced(trial: Trial) -> float:
@@ -390,13 +390,13 @@ def aligned_ari_of_trial(trial: Trial) -> float:
     from sfumato.metrics.clusters import aligned_ari
 
     method = require_aligned(trial)
-    true, made = method.aligned(trial.table, Randomness.of(trial.seed))
-    return aligned_ari(true, made.rows, method.clusters, labels=made.labels)
+    true, synthetic = method.aligned(trial.table, Randomness.of(trial.seed))
+    return aligned_ari(true, synthetic.rows, method.clusters, labels=synthetic.labels)
 
 
 def require_aligned(trial: Trial) -> Any:
     """Return the method, if it knows which row was made from which: cluster geometry as published alone."""
-    if hasattr(trial.method, "aligned") and trial.made is None:
+    if hasattr(trial.method, "aligned") and trial.released is None:
         return trial.method
     raise PlanError(
         f"{trial.method.name} has no aligned index: its rows are in no order",
@@ -431,5 +431,5 @@ def _numeric_rows(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64
     names, schema = _numeric(trial), trial.table.schema
     true = trial.remembered(f"columns {names}", lambda: column_arrays(trial.table, names))
     rows = next(iter(trial.tables.values()))
-    made = [to_array(rows.column(name).combine_chunks(), schema[name]) for name in names]
-    return np.column_stack([true[name] for name in names]), np.column_stack(made)
+    synthetic = [to_array(rows.column(name).combine_chunks(), schema[name]) for name in names]
+    return np.column_stack([true[name] for name in names]), np.column_stack(synthetic)

@@ -22,19 +22,19 @@ STATISTICS = {"q05": 0.05, "median": 0.5, "q95": 0.95}
 
 
 def column_comparisons(
-    layout: ComparisonLayout, true: BinnedRows, made: BinnedRows, tvds: FloatArray, second: SecondSample
+    layout: ComparisonLayout, true: BinnedRows, synthetic: BinnedRows, tvds: FloatArray, second: SecondSample
 ) -> tuple[ColumnComparison, ...]:
     """Return all columns in the order of the schema."""
     return tuple(
-        _column(column, true.points[:, i], made.points[:, i], float(tvds[i]), float(second.columns[i]))
+        _column(column, true.points[:, i], synthetic.points[:, i], float(tvds[i]), float(second.columns[i]))
         for i, column in enumerate(layout.columns)
     )
 
 
-def _column(column: Column, true: FloatArray, made: FloatArray, tvd: float, yardstick: float) -> ColumnComparison:
+def _column(column: Column, true: FloatArray, synthetic: FloatArray, tvd: float, yardstick: float) -> ColumnComparison:
     edges = chart_edges(column, true) if column.is_ordered else None
     known = len(edges) - 1 if edges is not None else column.present_size
-    shares = [_shares(each, edges, known) for each in (true, made)]
+    shares = [_shares(each, edges, known) for each in (true, synthetic)]
     absent = bool(shares[0][-1] or shares[1][-1] or column.missing)
     kept = known + int(absent)
     labels = [format_value(column, middle) for middle in (edges[:-1] + edges[1:]) / 2] if edges is not None else None
@@ -48,7 +48,7 @@ def _column(column: Column, true: FloatArray, made: FloatArray, tvd: float, yard
         tuple(shares[1][:kept].tolist()),
         tvd,
         yardstick,
-        _numbers(column, true, made),
+        _numbers(column, true, synthetic),
     )
 
 
@@ -84,11 +84,11 @@ def format_value(column: Column, number: float) -> str:
     return f"{number:.4g}" if abs(number) < 1e4 else f"{number:,.0f}"
 
 
-def _numbers(column: Column, true: FloatArray, made: FloatArray) -> dict[str, tuple[float, float]]:
-    sides = [each[~np.isnan(each)] for each in (true, made)]
-    found = {MISSING_LABEL: (float(np.isnan(true).mean()), float(np.isnan(made).mean()))}
+def _numbers(column: Column, true: FloatArray, synthetic: FloatArray) -> dict[str, tuple[float, float]]:
+    sides = [each[~np.isnan(each)] for each in (true, synthetic)]
+    missing = {MISSING_LABEL: (float(np.isnan(true).mean()), float(np.isnan(synthetic).mean()))}
     if not column.is_ordered or not all(len(each) for each in sides):
-        return found
+        return missing
     named = {name: [float(np.quantile(each, share)) for each in sides] for name, share in STATISTICS.items()}
     named = {"mean": [float(each.mean()) for each in sides], "sd": [float(each.std()) for each in sides]} | named
-    return {name: (one, other) for name, (one, other) in named.items()} | found
+    return {name: (one, other) for name, (one, other) in named.items()} | missing

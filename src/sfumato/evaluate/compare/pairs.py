@@ -74,17 +74,17 @@ def strong_and_worst_pairs(
     layout: ComparisonLayout,
     true: BinnedRows,
     synthetic: BinnedRows,
-    found: Associations,
+    associations: Associations,
     tvds: FloatArray,
     second: SecondSample,
 ) -> tuple[tuple[PairComparison, ...], tuple[tuple[str, str], ...]]:
     """Return strong relations and the worst pairs, strongest first, and the names of the worst."""
-    strength = np.abs(found.true)
+    strength = np.abs(associations.true)
     strong = [int(i) for i in np.argsort(-strength, kind="stable")[:MOST_STRONG] if strength[i] >= STRONG]
     worst = worst_first(tvds, second.pairs)[:WORST]
     chosen = sorted({*strong, *worst}, key=lambda i: -strength[i])
     pictured = {*strong[:MOST_PICTURED], *worst}
-    pairs = tuple(_pair(layout, true, synthetic, found, i, tvds, second, i in pictured) for i in chosen)
+    pairs = tuple(_pair(layout, true, synthetic, associations, i, tvds, second, i in pictured) for i in chosen)
     return pairs, tuple(_names(layout, i) for i in worst)
 
 
@@ -97,7 +97,7 @@ def _pair(
     layout: ComparisonLayout,
     true: BinnedRows,
     synthetic: BinnedRows,
-    found: Associations,
+    associations: Associations,
     number: int,
     tvds: FloatArray,
     second: SecondSample,
@@ -109,9 +109,9 @@ def _pair(
     shares = [tuple(map(tuple, (each / max(each.sum(), 1)).tolist())) for each in tables]
     return PairComparison(
         _names(layout, number),
-        found.measures[number],
-        float(found.true[number]),
-        float(found.synthetic[number]),
+        associations.measures[number],
+        float(associations.true[number]),
+        float(associations.synthetic[number]),
         float(tvds[number]),
         float(second.pairs[number]),
         *shares,
@@ -131,7 +131,7 @@ def worst_subgroups(
 
     What a second real sample would have is computed: half the mean absolute value of a normal difference of shares.
     """
-    found: dict[tuple[int, int], tuple[float, SubgroupComparison]] = {}
+    worst: dict[tuple[int, int], tuple[float, SubgroupComparison]] = {}
     for pair in layout.pairs:
         for group, target in (pair, pair[::-1]):
             if layout.columns[group].is_ordered or layout.sizes[group] > MOST_LEVELS:
@@ -142,9 +142,9 @@ def worst_subgroups(
             for level in _large_enough(tables[0]):
                 each = _subgroup(layout, group, target, level, tables)
                 excess = each.tvd - each.yardstick
-                if excess > found.get((group, level), (0.0, each))[0] and each.tvd > CLEARLY * each.yardstick:
-                    found[group, level] = excess, each
-    ordered = sorted(found.values(), key=lambda item: -item[0])
+                if excess > worst.get((group, level), (0.0, each))[0] and each.tvd > CLEARLY * each.yardstick:
+                    worst[group, level] = excess, each
+    ordered = sorted(worst.values(), key=lambda item: -item[0])
     return tuple(each for _, each in ordered[:most])
 
 

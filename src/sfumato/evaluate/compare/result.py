@@ -51,12 +51,12 @@ class ColumnComparison:
     """Edges of the cells of a number or date (days since 1970), one more than the cells without missing."""
     true: tuple[float, ...]
     """Shares of the confidential rows in each cell, missing last where it is allowed."""
-    made: tuple[float, ...]
+    synthetic: tuple[float, ...]
     tvd: float
     yardstick: float
     """tvd of a second real sample."""
     numbers: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    """For numbers: mean, sd, median, and the .05 and .95 quantiles as (true, made); missing share for all."""
+    """For numbers: mean, sd, median, and the .05 and .95 quantiles as (true, synthetic); missing share for all."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class PairComparison:
     measure: str
     """"rank correlation", "correlation ratio of ranks" or "Cramér's V"."""
     true: float
-    made: float
+    synthetic: float
     tvd: float
     yardstick: float
     true_table: tuple[tuple[float, ...], ...] = ()
     """Shares of the pair table for a picture, at most 24 x 24 cells; empty where the pair is not strong or bad."""
-    made_table: tuple[tuple[float, ...], ...] = ()
+    synthetic_table: tuple[tuple[float, ...], ...] = ()
     labels: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """What the rows and the columns of the tables stand for, in the order of ``names``."""
 
@@ -98,7 +98,7 @@ class Comparison(ReprMixin):
     table: str
     schema: Schema = field(repr=False)
     rows: int
-    made_rows: int
+    synthetic_rows: int
     holdout_rows: int | None
     measures: Mapping[str, MetricWithYardstick]
     equivalent_rows: Mapping[str, float]
@@ -111,7 +111,7 @@ class Comparison(ReprMixin):
     worst_pairs: tuple[tuple[str, str], ...]
     worst_subgroups: tuple[SubgroupComparison, ...]
     predictions: Mapping[str, Mapping[str, float]]
-    """For each target: "made" and "true" (trained on synthetic, on real rows; tested on real), "guess"."""
+    """For each target: "synthetic" and "true" (trained on synthetic, on real rows; tested on real), "guess"."""
     verdict: str
     """Overall, in a sentence or two."""
     grade: str

@@ -170,7 +170,7 @@ def compare(
         table=layout.schema.name,
         schema=layout.schema,
         rows=rows,
-        made_rows=synthetic_rows,
+        synthetic_rows=synthetic_rows,
         holdout_rows=None if whole.holdout is None else len(whole.holdout),
         measures=metrics,
         equivalent_rows=equivalent | ({} if learned is None else {"prediction": learned.equivalent}),

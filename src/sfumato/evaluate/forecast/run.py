@@ -49,8 +49,8 @@ def improvements(facts: NoiseFacts, rows: float, plan: Plan) -> tuple[ForecastAd
     changes = (*_fewer_columns(facts, now), *_larger_epsilon(facts, plan), *_narrower_bounds(facts))
     tried = [(words, expected_metrics(changed, rows)) for words, changed in changes]
     tried.append((f"{MORE_ROWS} times as many rows", expected_metrics(facts, MORE_ROWS * rows)))
-    found = (_gain(words, now, then) for words, then in tried)
-    return tuple(sorted((each for each in found if each is not None), key=lambda each: each.then / each.now))
+    gains = (_gain(words, now, then) for words, then in tried)
+    return tuple(sorted((each for each in gains if each is not None), key=lambda each: each.then / each.now))
 
 
 def _gain(words: str, now: ExpectedMetrics, then: ExpectedMetrics) -> ForecastAdvice | None:

@@ -83,14 +83,14 @@ def metrics_of(
         tests["guess"] = _share(reading.answers((0, 2)), reading.answers((1, 3)))
     related = _related(reading, public, rows)
     alpha = (1 - level) / (len(tests) + len(related))
-    found = {name: ratio_interval(test, alpha) for name, test in tests.items()}
+    intervals = {name: ratio_interval(test, alpha) for name, test in tests.items()}
     words = words_of(public)
     beside = {
         "tvd_1_q16": public.expected(public.singles, rows.value),
-        **dict.fromkeys(SKILLS, found.get("guess", (None,))[0]),
+        **dict.fromkeys(SKILLS, intervals.get("guess", (None,))[0]),
     }
     beside |= {"tvd_2_q16": public.expected(public.pairs, rows.value)} if public.pairs else {}
-    plain = (_measure(name, words[name], ends, beside.get(name)) for name, ends in found.items())
+    plain = (_measure(name, words[name], ends, beside.get(name)) for name, ends in intervals.items())
     return (*plain, *(each.measure(alpha) for each in related))
 
 
@@ -113,13 +113,13 @@ def _related(reading: NoisyCounts, public: PublicFacts, rows: Sum) -> list[_Nois
     if public.relations is None:
         return []
     size = float(public.counts(public.singles[0]).sum())
-    found: list[_NoisyCorrelation] = []
+    related: list[_NoisyCorrelation] = []
     for place, pair in enumerate(public.relations.pairs):
         unit = public.relations.unit(pair)
         x = reading.related(place, unit)
         test = LinearTest((x.value + rows.value) / 2, -rows.value, (*x.terms(0.5, 0.0), *rows.terms(0.5, -1.0)))
-        found.append(_NoisyCorrelation(pair, test, float(public.related[place]) / (unit * size)))
-    return found
+        related.append(_NoisyCorrelation(pair, test, float(public.related[place]) / (unit * size)))
+    return related
 
 
 def skill_name(target: Column) -> str:

@@ -81,10 +81,10 @@ def prepare_questions(
     schema.require_confirmed()
     public = PublicFacts.of(subject.rows, schema, target, correlations)
     questions = Questions(schema, public.target, cost, public.relations.names if public.relations else ())
-    made = Prepared(subject, schema, public, _fitted_model(subject.rows, public), questions, randomness)
-    made.promised(recorded=False)
+    prepared = Prepared(subject, schema, public, _fitted_model(subject.rows, public), questions, randomness)
+    prepared.promised(recorded=False)
     require_samplable((part.scale for part in questions.parts), seed is not None)
-    return made
+    return prepared
 
 
 def _fitted_model(rows: pa.Table, public: PublicFacts) -> BoundedScores | None:
@@ -115,42 +115,42 @@ def quality(
     """
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
-    book, made = open_ledger(ledger), prepare_questions(released, epsilon, target, seed, correlations)
-    private = table if isinstance(table, Table) else read(table, made.schema)
-    return measure(made, private, book)
+    book, prepared = open_ledger(ledger), prepare_questions(released, epsilon, target, seed, correlations)
+    private = table if isinstance(table, Table) else read(table, prepared.schema)
+    return measure(prepared, private, book)
 
 
-def measure(made: Prepared, table: Table, book: Ledger | None) -> Quality:
+def measure(prepared: Prepared, table: Table, book: Ledger | None) -> Quality:
     """Check the budget and the table, record the cost, then count and draw noise."""
-    require_same_facts(table.schema, made.schema)
+    require_same_facts(table.schema, prepared.schema)
     table.schema.require_confirmed()
     if book is not None:
-        book.check(table.schema.name, made.events)
+        book.check(table.schema.name, prepared.events)
     report_progress("checking the table")
     table.require_valid()
     if book is not None:
         table.rehearse()
-    entries = book.spend(table.schema.name, made.events) if book is not None else ()
+    entries = book.spend(table.schema.name, prepared.events) if book is not None else ()
     with mark_lost_on_failure(book, entries):
-        return _drawn(made, table, book, tuple(entries))
+        return _drawn(prepared, table, book, tuple(entries))
 
 
-def _drawn(made: Prepared, table: Table, book: Ledger | None, entries: tuple[Entry, ...]) -> Quality:
-    parts = made.questions.parts
-    noisy = count(table, made.public, made.answers, parts).noisy(parts, made.randomness)
+def _drawn(prepared: Prepared, table: Table, book: Ledger | None, entries: tuple[Entry, ...]) -> Quality:
+    parts = prepared.questions.parts
+    noisy = count(table, prepared.public, prepared.answers, parts).noisy(parts, prepared.randomness)
     report_progress("reading the noisy numbers")
     return Quality(
         table=table.schema.name,
-        release="" if made.subject.document is None else made.subject.document.seal,
-        measures=metrics_of(made.questions, made.public, noisy),
-        guarantee=made.promised(recorded=book is not None),
-        events=made.events,
-        target=made.public.target.name if made.public.target else None,
-        why=made.public.why,
-        correlations=made.questions.related,
+        release="" if prepared.subject.document is None else prepared.subject.document.seal,
+        measures=metrics_of(prepared.questions, prepared.public, noisy),
+        guarantee=prepared.promised(recorded=book is not None),
+        events=prepared.events,
+        target=prepared.public.target.name if prepared.public.target else None,
+        why=prepared.public.why,
+        correlations=prepared.questions.related,
         noisy=noisy,
-        rows_sha256=made.public.fingerprint,
-        randomness=made.randomness,
+        rows_sha256=prepared.public.fingerprint,
+        randomness=prepared.randomness,
         entries=entries,
         account=book.account(table.schema.name) if book is not None else None,
         ledger=book,
@@ -226,35 +226,35 @@ class QualityForecast:
         return {**asdict(self), "widths": [{**asdict(each), "half": each.half} for each in self.widths]}
 
 
-def forecast_quality(made: Prepared, about_rows: int | None = None, ledger: LedgerChoice = None) -> QualityForecast:
+def forecast_quality(prepared: Prepared, about_rows: int | None = None, ledger: LedgerChoice = None) -> QualityForecast:
     """Return what a statement would cost and show at so many rows; with a ledger, also what would be left."""
-    questions = made.questions
-    rows = questions.schema.rows or about_rows or made.subject.rows.num_rows
-    found = metrics_of(questions, made.public, _typical(made, rows), LEVEL)
-    widths = tuple(ExpectedWidth(one.name, round(one.value, 3), one.low, one.high) for one in found)
-    seen = QualityForecast(
+    questions = prepared.questions
+    rows = questions.schema.rows or about_rows or prepared.subject.rows.num_rows
+    metrics = metrics_of(questions, prepared.public, _typical(prepared, rows), LEVEL)
+    widths = tuple(ExpectedWidth(one.name, round(one.value, 3), one.low, one.high) for one in metrics)
+    planned = QualityForecast(
         epsilon=fraction_to_text(questions.epsilon),
         adjacency=questions.schema.adjacency,
         rows=rows,
         target=questions.target.name if questions.target else None,
-        why=made.public.why,
+        why=prepared.public.why,
         widths=widths,
-        notes=(*_notes(widths, rows), *made.promised(recorded=False).in_total),
+        notes=(*_notes(widths, rows), *prepared.promised(recorded=False).in_total),
     )
     book = open_ledger(ledger)
     if book is None:
-        return seen
-    account = book.check(questions.schema.name, made.events)
-    after = to_fraction(account.left_epsilon) - basic_composition(made.events)[0]
+        return planned
+    account = book.check(questions.schema.name, prepared.events)
+    after = to_fraction(account.left_epsilon) - basic_composition(prepared.events)[0]
     if account.composition != "basic":
-        after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=made.events) or 0)
-    return replace(seen, left_before=account.left_epsilon, left_after=fraction_to_text(after))
+        after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=prepared.events) or 0)
+    return replace(planned, left_before=account.left_epsilon, left_after=fraction_to_text(after))
 
 
-def _typical(made: Prepared, rows: int) -> list[list[int]]:
+def _typical(prepared: Prepared, rows: int) -> list[list[int]]:
     """Return numbers as they would be measured, without noise, on a typical table of so many rows."""
     numbers = [[round(2 * GRAIN * TYPICAL_TVD * rows), 0]]
-    questions = made.questions
+    questions = prepared.questions
     related = [[0] * part.cells for part in questions.parts if part.stage == questions.related_stage]
     if questions.target is None:
         return numbers + [[rows] for part in questions.parts if part.stage == ROWS] + related

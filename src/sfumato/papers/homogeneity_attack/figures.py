@@ -106,16 +106,29 @@ def _exact_curves(
     counts = tables.cells[name].counts
     laws = [law(epsilon) for epsilon in grid]
     return [
-        RiskCurve(
-            experiment=name,
-            mechanism=mechanism,
-            measure=measure,
-            delta=delta,
-            epsilon=tuple(grid),
-            risk=tuple(average_risk(counts, noise, view, weights) for noise in laws),
-        )
+        _curve(name, mechanism, measure, delta, grid, [average_risk(counts, law, view, weights) for law in laws])
         for measure, view, weights in EXACT
     ]
+
+
+def _curve(
+    name: Name,
+    mechanism: Mechanism,
+    measure: Measure,
+    delta: float | None,
+    grid: Sequence[float],
+    risk: Sequence[float],
+    equation: int | None = None,
+) -> RiskCurve:
+    return RiskCurve(
+        experiment=name,
+        mechanism=mechanism,
+        measure=measure,
+        delta=delta,
+        epsilon=tuple(grid),
+        risk=tuple(risk),
+        equation=equation,
+    )
 
 
 def average_risk(counts: Counts, noise: NoiseLaw, view: View = "conservative", weights: str = "cell") -> float:
@@ -128,16 +141,8 @@ def _printed(
 ) -> RiskCurve:
     equation = EQUATIONS[name][int(mechanism != "laplace")]
     facts = {"counts": tables.cells[name].counts} if equation in (12, 22) else {"n": tables.printed_sizes(name)}
-    risk = tuple(float(published(equation, law(epsilon), **facts)) for epsilon in grid)
-    return RiskCurve(
-        experiment=name,
-        mechanism=mechanism,
-        measure="printed",
-        delta=delta,
-        equation=equation,
-        epsilon=tuple(grid),
-        risk=risk,
-    )
+    risk = [float(published(equation, law(epsilon), **facts)) for epsilon in grid]
+    return _curve(name, mechanism, "printed", delta, grid, risk, equation)
 
 
 def poisson_curves(tables: PaperTables) -> list[RiskCurve]:
@@ -159,18 +164,7 @@ def poisson_curves(tables: PaperTables) -> list[RiskCurve]:
                 ("Poisson zero-truncated", truncated),
                 ("observed sizes", observed),
             )
-            curves += [
-                RiskCurve(
-                    experiment=name,
-                    mechanism=mechanism,
-                    measure=measure,
-                    delta=delta,
-                    equation=equation,
-                    epsilon=GRID,
-                    risk=tuple(risk),
-                )
-                for measure, risk in measures
-            ]
+            curves += [_curve(name, mechanism, measure, delta, GRID, risk, equation) for measure, risk in measures]
     return curves
 
 
@@ -188,10 +182,7 @@ def guessing_curves(tables: PaperTables) -> list[RiskCurve]:
             ("soft", [r.cell_average for r in fair]),
             ("soft by record", [r.record_average for r in fair]),
         )
-        curves += [
-            RiskCurve(experiment="adult", mechanism=mechanism, measure=measure, epsilon=GUESS_GRID, risk=tuple(risk))
-            for measure, risk in measures
-        ]
+        curves += [_curve("adult", mechanism, measure, None, GUESS_GRID, risk) for measure, risk in measures]
     return curves
 
 

@@ -37,7 +37,8 @@ from sfumato.papers.homogeneity_attack.results import (
     TvdBox,
 )
 from sfumato.papers.homogeneity_attack.statements import TABLE_EPSILONS, statements, table_1_relations
-from sfumato.papers.page import PageSection, PageTable, ReproductionPage, comparison_table, errata_sections
+from sfumato.papers.page import PageSection, ReproductionPage, comparison_table, errata_sections
+from sfumato.papers.result import ValueTable, value_table
 from sfumato.risk.homogeneity import View, epsilon_for, gaussian_sigma
 from sfumato.version import __version__
 
@@ -213,19 +214,18 @@ def page_of(results: AttackReproduction) -> ReproductionPage:
     return ReproductionPage(results.title, results.lead, tuple(sections), results.facts)
 
 
-def summary(results: AttackReproduction) -> PageTable:
+def summary(results: AttackReproduction) -> ValueTable:
     """Return the short table for the terminal: everything that was checked, without the reasons."""
     rows = [(row.what, row.printed, row.ours) for row in results.comparisons]
     rows += [
         (f"({r.equation}) {r.result}, {r.measure}, {r.example}", f"{r.printed:.4f}", f"{r.exact:.4f}")
         for r in results.relations
     ]
-    return PageTable("Printed and exact", ("what", "printed", "ours"), tuple(rows))
+    return value_table("Printed and exact", ("what", "printed", "ours"), rows, words=3)
 
 
-def _compared(results: AttackReproduction, topic: str, title: str = "") -> PageTable:
-    rows = tuple((c.what, c.printed, c.ours, c.why) for c in results.comparisons if c.topic == topic)
-    return comparison_table(title, rows)
+def _compared(results: AttackReproduction, topic: str, title: str = "") -> ValueTable:
+    return comparison_table((each for each in results.comparisons if each.topic == topic), title)
 
 
 def _cells(results: AttackReproduction) -> PageSection:
@@ -240,7 +240,7 @@ def _risk(results: AttackReproduction) -> PageSection:
     return PageSection("Risk against epsilon", (VIEWS,), tables, risk_figures(results))
 
 
-def _risk_tables(results: AttackReproduction) -> tuple[PageTable, PageTable]:
+def _risk_tables(results: AttackReproduction) -> tuple[ValueTable, ValueTable]:
     adult: tuple[Column, ...] = (
         ("(18) as printed", "adult", "laplace", "printed"),
         ("exact, conservative", "adult", "laplace", "conservative"),
@@ -260,11 +260,11 @@ def _risk_tables(results: AttackReproduction) -> tuple[PageTable, PageTable]:
     )
 
 
-def _risk_table(results: AttackReproduction, title: str, columns: tuple[Column, ...]) -> PageTable:
+def _risk_table(results: AttackReproduction, title: str, columns: tuple[Column, ...]) -> ValueTable:
     curves = [results.curve(name, mechanism, measure) for _, name, mechanism, measure in columns]
     rows = tuple((f"{e:g}", *(f"{curve.at(e):.4f}" for curve in curves)) for e in TABLE_EPSILONS)
     header = ("epsilon", *(column[0] for column in columns))
-    return PageTable(title, header, rows, tuple(range(len(header))))
+    return value_table(title, header, rows, words=0)
 
 
 def _poisson(results: AttackReproduction) -> PageSection:
@@ -289,7 +289,7 @@ def _gaussian(results: AttackReproduction) -> PageSection:
         for s in results.sigmas
     )
     header = ("epsilon", "delta", "(20) classic", "(21) probabilistic", "exact (analytic)", "(21) / exact")
-    sigmas = PageTable("Standard deviation of the noise for one added or removed record", header, rows, tuple(range(6)))
+    sigmas = value_table("Standard deviation of the noise for one added or removed record", header, rows, words=0)
     text = (
         "Equation (20) is proved below epsilon 1 only. The analytic calibration is exact for every epsilon and needs "
         "less noise than either printed rule. The text of the paper names no delta; 1e-3, 1e-5 and 1e-6 are used here."
@@ -313,9 +313,8 @@ def _utility(results: AttackReproduction) -> PageSection:
         "everyone which cells are empty and is not differentially private; on the whole domain it is.",
     )
     header = ("cells", "noise", "delta", "epsilon", "1-way", "2-way", "3-way")
-    boxes = PageTable(
-        "Mean distance with its Monte Carlo error", header, _distance_rows(results), (2, 3, 4, 5, 6), True
-    )
+    boxes = value_table("Mean distance with its Monte Carlo error", header, _distance_rows(results), words=2)
+    boxes = boxes.model_copy(update={"folded": True})
     return PageSection("Utility", text, (_compared(results, "utility"), boxes), distance_figures(results))
 
 
@@ -339,7 +338,7 @@ def _relations(results: AttackReproduction) -> PageSection:
         for r in results.relations
     )
     header = ("result", "risk", "noise", "equation", "example", "printed", "exact")
-    return PageSection("Table 1: risks and mechanisms", (text,), (PageTable("", header, rows, (5, 6)),))
+    return PageSection("Table 1: risks and mechanisms", (text,), (value_table("", header, rows, words=5),))
 
 
 def _choice(results: AttackReproduction) -> PageSection:
@@ -355,7 +354,7 @@ def _choice(results: AttackReproduction) -> PageSection:
         for c in results.choices
     )
     header = ("table", "noise", "view", "floor", "no noise", "epsilons")
-    table = PageTable("Risk at most 0.35", header, rows, (3, 4))
+    table = ValueTable(title="Risk at most 0.35", header=header, rows=rows, numbers=(3, 4))
     text = (
         "The inverse question, which the paper answers by eye: every epsilon that keeps the average risk at or below a "
         "target, certified. A choice made on the confidential table makes epsilon depend on the data."

@@ -26,6 +26,7 @@ from sfumato.papers.homogeneity_attack.results import (
     TopicComparison,
     TvdBox,
 )
+from sfumato.papers.result import Comparison, comparison
 from sfumato.risk.homogeneity import (
     Counts,
     Gaussian,
@@ -87,7 +88,7 @@ def statements(
 ) -> tuple[TopicComparison, ...]:
     """Return every statement of section 4 about the topics that can be checked."""
     found = Curves(curves)
-    makers: dict[str, Callable[[], list[TopicComparison]]] = {
+    makers: dict[str, Callable[[], list[Comparison]]] = {
         "cells": lambda: _cell_statements(experiments),
         "limits": lambda: _asymptotes(tables),
         "gaussian": lambda: _gaussian_statements(tables, found),
@@ -95,7 +96,8 @@ def statements(
         "thresholds": lambda: _threshold_statements(tables),
         "utility": lambda: _utility_statements(utilities),
     }
-    return tuple(row for topic, made in makers.items() if topic in topics for row in made())
+    chosen = ((topic, row) for topic, make in makers.items() if topic in topics for row in make())
+    return tuple(TopicComparison(topic=topic, **row.model_dump()) for topic, row in chosen)
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -107,27 +109,21 @@ def percent(share: float, digits: int = 2) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def _row(topic: str, what: str, printed: str, ours: str, why: str) -> TopicComparison:
-    return TopicComparison(topic=topic, what=what, printed=printed, ours=ours, why=why)
-
-
-def _cell_statements(experiments: tuple[Experiment, ...]) -> list[TopicComparison]:
+def _cell_statements(experiments: tuple[Experiment, ...]) -> list[Comparison]:
     adult, whole, subset = experiments
     return [
-        _row("cells", "Adult: records", "27,504", f"{adult.records:,}", "the same rows"),
-        _row("cells", "Adult: non-empty cells", "5,974", f"{adult.cells:,}", WRONG_CELLS),
-        _row("cells", "Adult: homogeneous cells", "100 %", percent(adult.homogeneous_cells / adult.cells), SAME),
-        _row("cells", "Adult: largest cell", "240", str(adult.largest), SAME),
-        _row("cells", "Adult: mean size", "4.6", f"{adult.mean_size:.4f}", SAME),
-        _row(
-            "cells",
+        comparison("Adult: records", "27,504", f"{adult.records:,}", "the same rows"),
+        comparison("Adult: non-empty cells", "5,974", f"{adult.cells:,}", WRONG_CELLS),
+        comparison("Adult: homogeneous cells", "100 %", percent(adult.homogeneous_cells / adult.cells), SAME),
+        comparison("Adult: largest cell", "240", str(adult.largest), SAME),
+        comparison("Adult: mean size", "4.6", f"{adult.mean_size:.4f}", SAME),
+        comparison(
             "Bankruptcy: non-empty cells, homogeneous",
             "103, 103",
             f"{whole.cells}, {whole.homogeneous_cells}",
             "agrees",
         ),
-        _row(
-            "cells",
+        comparison(
             "Bankruptcy subset: cells, homogeneous",
             "78, 54",
             f"{subset.cells}, {subset.homogeneous_cells}",
@@ -136,43 +132,38 @@ def _cell_statements(experiments: tuple[Experiment, ...]) -> list[TopicCompariso
     ]
 
 
-def _asymptotes(tables: PaperTables) -> list[TopicComparison]:
+def _asymptotes(tables: PaperTables) -> list[Comparison]:
     adult, subset = tables.cells["adult"].counts, tables.cells["bankruptcy-subset"].counts
     floors = {n: average_risk(c.counts, Laplace(TINY)) for n, c in tables.cells.items()}
     formula = published(18, Laplace(10.0), n=tables.printed_sizes("adult"))
     whole = homogeneous_share(tables.cells["bankruptcy"].counts)
     return [
-        _row("limits", "Adult: no noise", "100 %", percent(homogeneous_share(adult)), WRONG_CELLS),
-        _row(
-            "limits",
+        comparison("Adult: no noise", "100 %", percent(homogeneous_share(adult)), WRONG_CELLS),
+        comparison(
             "Adult: epsilon to 0",
             "25 %",
             f"{percent(floors['adult'])} (record view {percent(average_risk(adult, Laplace(TINY), 'record'))})",
             "mixed cells look homogeneous too when noise empties all but one value",
         ),
-        _row(
-            "limits",
+        comparison(
             "Adult: 100 % is reached at epsilon 10 (Laplace)",
             "100 %",
             percent(average_risk(adult, Laplace(10.0))),
             f"(18) itself gives {percent(formula)}",
         ),
-        _row(
-            "limits",
+        comparison(
             "Bankruptcy: no noise; epsilon to 0",
             "100 %; 25 %",
             f"{percent(whole, 0)}; {percent(floors['bankruptcy'], 0)}",
             "agrees",
         ),
-        _row(
-            "limits",
+        comparison(
             "Bankruptcy subset: no noise",
             ".75",
             f"{homogeneous_share(subset):.4f}",
             "(12) puts shares in for probabilities, which overstates homogeneity",
         ),
-        _row(
-            "limits",
+        comparison(
             "Bankruptcy subset: epsilon to 0",
             ".1",
             f"{floors['bankruptcy-subset']:.4f} (record view {average_risk(subset, Laplace(TINY), 'record'):.4f})",
@@ -181,7 +172,7 @@ def _asymptotes(tables: PaperTables) -> list[TopicComparison]:
     ]
 
 
-def _gaussian_statements(tables: PaperTables, found: Curves) -> list[TopicComparison]:
+def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]:
     reached = [
         float(published(28, Gaussian(gaussian_sigma(31.6, delta, rule="probabilistic")), n=tables.printed_sizes(name)))
         for name in ("adult", "bankruptcy")
@@ -198,22 +189,19 @@ def _gaussian_statements(tables: PaperTables, found: Curves) -> list[TopicCompar
         for d in DELTAS
     )
     return [
-        _row(
-            "gaussian",
+        comparison(
             "risk at epsilon 31.6, any delta",
             "100 %",
             f"{percent(min(reached), 1)} to {percent(max(reached), 1)}",
             "(28) with delta 1e-6 to 1e-3, on the paper's own cells",
         ),
-        _row(
-            "gaussian",
+        comparison(
             "pDP above aDP by",
             "less than 5 %",
             f"at most {percent(classic)} as a difference",
             "agrees for the classic rule, which exists below epsilon 1 only",
         ),
-        _row(
-            "gaussian",
+        comparison(
             "order of the two at equal (epsilon, delta)",
             "pDP risks more",
             f"with (20) and (21) pDP, by up to {percent(classic)}; with exact calibration aDP, by up to "
@@ -224,16 +212,15 @@ def _gaussian_statements(tables: PaperTables, found: Curves) -> list[TopicCompar
     ]
 
 
-def _poisson_statements(found: Curves) -> list[TopicComparison]:
-    rows: list[TopicComparison] = []
+def _poisson_statements(found: Curves) -> list[Comparison]:
+    rows: list[Comparison] = []
     names: tuple[tuple[Name, str, str], ...] = (("adult", "Adult", "4.6"), ("bankruptcy", "Bankruptcy", "2.43"))
     for name, title, lam in names:
         for epsilon in (0.1, 1.0, 100.0):
             measures: tuple[Measure, ...] = ("Poisson printed", "Poisson zero-truncated", "observed sizes")
             printed, truncated, observed = (found.at(name, "laplace", measure, epsilon) for measure in measures)
             rows.append(
-                _row(
-                    "poisson",
+                comparison(
                     f"{title}, Laplace, epsilon {epsilon:g}, lambda {lam}",
                     f"(19): {printed:.4f}",
                     f"{truncated:.4f}; observed sizes {observed:.4f}",
@@ -243,27 +230,24 @@ def _poisson_statements(found: Curves) -> list[TopicComparison]:
     return rows
 
 
-def _threshold_statements(tables: PaperTables) -> list[TopicComparison]:
+def _threshold_statements(tables: PaperTables) -> list[Comparison]:
     counts = tables.cells["adult"].counts
     hard, fair = plurality(counts, Laplace(200.0)), soft(counts, Laplace(200.0))
     mixed = int((~tables.cells["adult"].homogeneous).sum())
     return [
-        _row(
-            "thresholds",
+        comparison(
             "Adult, hard and soft: no noise",
             "100 %",
             f"hard {percent(hard.cell_average)}, soft {percent(fair.cell_average)}",
             f"{mixed} cells are mixed, and some of their members are always named wrongly",
         ),
-        _row(
-            "thresholds",
+        comparison(
             "Adult: epsilon to 0",
             "> 1/4",
             f"{(1 - 2.0**-2) / 2:g}",
             "(1 - 2^-K) / K: nothing is guessed where noise empties the cell",
         ),
-        _row(
-            "thresholds",
+        comparison(
             "Adult: share of records named rightly, no noise",
             "not given",
             f"hard {hard.record_average:.4f}, soft {fair.record_average:.4f}",
@@ -272,16 +256,15 @@ def _threshold_statements(tables: PaperTables) -> list[TopicComparison]:
     ]
 
 
-def _utility_statements(utilities: list[TvdBox]) -> list[TopicComparison]:
-    rows: list[TopicComparison] = []
+def _utility_statements(utilities: list[TvdBox]) -> list[Comparison]:
+    rows: list[Comparison] = []
     for epsilon in (0.1, 1.0, 10.0):
         whole, occupied = (
             [u for u in utilities if (u.mechanism, u.epsilon, u.domain) == ("laplace", epsilon, domain)]
             for domain in ("whole domain", "occupied cells")
         )
         rows.append(
-            _row(
-                "utility",
+            comparison(
                 f"TVD of 1-, 2-, 3-way marginals, Laplace, epsilon {epsilon:g}",
                 "box plots, no numbers",
                 f"all cells {_means(whole)}; occupied cells only {_means(occupied)}",

@@ -18,7 +18,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     private_transfer,
     shuffled,
 )
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, comparison, value_table
 
 PUBLIC_EPSILONS = (0.1, 1.0, 5.0)
 PRIVATE_RUNS, PUBLIC_RUNS = 20, 15
@@ -38,11 +38,7 @@ def copied_labels(work: SharedResults) -> Part:
             "rows can help it.",
         ),
         comparisons=(*_where_from(work), *_public(work)),
-        values=(
-            ValueTable(
-                title="Mean over runs", header=("epsilon", "aligned ARI", "transfer ARI"), rows=rows, numbers=(0, 1, 2)
-            ),
-        ),
+        values=(value_table("Mean over runs", ("epsilon", "aligned ARI", "transfer ARI"), rows, words=0),),
         charts=(
             line_chart(
                 "Two indices, one mechanism",
@@ -120,11 +116,11 @@ def recovered_labels(work: SharedResults) -> Part:
             comparison("above the ceiling, adding and removing", "", f"at {', '.join(proved)}", "the looser reading"),
         ),
         values=(
-            ValueTable(
-                title="Share of labels",
-                header=("epsilon", *lines),
-                numbers=(0, 1, 2, 3),
-                rows=tuple((f"{e:g}", *(f"{each[e]:.3f}" for each in lines.values())) for e in ATTACKED),
+            value_table(
+                "Share of labels",
+                ("epsilon", *lines),
+                tuple((f"{e:g}", *(f"{each[e]:.3f}" for each in lines.values())) for e in ATTACKED),
+                words=0,
             ),
         ),
         charts=(
@@ -171,11 +167,11 @@ def with_a_guarantee(work: SharedResults) -> Part:
             ),
         ),
         values=(
-            ValueTable(
-                title=f"Transfer ARI, n = {len(work.rows)}, {count} private runs",
-                header=("epsilon", "published (no guarantee)", "private (epsilon-DP)"),
-                rows=rows,
-                numbers=(0, 1, 2),
+            value_table(
+                f"Transfer ARI, n = {len(work.rows)}, {count} private runs",
+                ("epsilon", "published (no guarantee)", "private (epsilon-DP)"),
+                rows,
+                words=0,
             ),
         ),
         charts=(

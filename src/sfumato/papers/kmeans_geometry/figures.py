@@ -22,7 +22,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     FloatArray,
     SharedResults,
 )
-from sfumato.papers.result import Part, ValueTable, comparison
+from sfumato.papers.result import Part, ValueTable, comparison, value_table
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
 PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
@@ -218,12 +218,7 @@ def failure_table(work: SharedResults) -> ValueTable:
         found = (*failures(work.example, epsilon), *simulated_failures(work.example, epsilon, DRAWS))
         rows.append((f"{epsilon:g}", *(f"{found[i]:.3f}" for i in (0, 2, 1, 3))))
     header = ("epsilon", "one centroid", "drawn", "at least one of 4", "drawn")
-    return ValueTable(
-        title="Chance that a centroid stays outside after one reflection",
-        header=header,
-        rows=tuple(rows),
-        numbers=(0, 1, 2, 3, 4),
-    )
+    return value_table("Chance that a centroid stays outside after one reflection", header, rows, words=0)
 
 
 def figure_4(work: SharedResults) -> Part:

@@ -17,7 +17,7 @@ from sfumato.papers.kmeans_geometry.simulation import (
     first_above,
     without_noise,
 )
-from sfumato.papers.result import Part, ValueTable, comparison
+from sfumato.papers.result import Part, ValueTable, comparison, value_table
 
 PRINTED_CONFUSION = ((1, 2, 94, 3), (3, 83, 3, 11), (90, 0, 1, 5), (3, 14, 11, 76))
 PRINTED_ARI, PRINTED_PLAIN, PRINTED_COORDINATE = 0.6656, 0.624, 0.199
@@ -53,7 +53,7 @@ def table_1(work: SharedResults) -> Part:
 def _matrix(title: str, table: NDArray[np.int64]) -> ValueTable:
     rows = tuple((str(i), *(str(count) for count in row)) for i, row in enumerate(table))
     header = ("real cluster", *(f"synthetic {j}" for j in range(table.shape[1])))
-    return ValueTable(title=title, header=header, rows=rows, numbers=tuple(range(len(header))))
+    return value_table(title, header, rows, words=0)
 
 
 def table_2(work: SharedResults) -> Part:
@@ -120,11 +120,10 @@ def table_3(work: SharedResults) -> Part:
             ),
         ),
         values=(
-            ValueTable(
-                title="Aligned ARI at epsilon 1.6",
-                header=("runs", *PRINTED_RUNS, "Q3"),
-                rows=tuple(tuple(cell.replace("nan", "") for cell in row) for row in rows),
-                numbers=tuple(range(1, 8)),
+            value_table(
+                "Aligned ARI at epsilon 1.6",
+                ("runs", *PRINTED_RUNS, "Q3"),
+                tuple(tuple(cell.replace("nan", "") for cell in row) for row in rows),
             ),
         ),
     )

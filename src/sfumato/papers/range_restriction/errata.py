@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.papers.errata import read_errata
 from sfumato.papers.range_restriction.families import Family, make_family
 from sfumato.papers.range_restriction.fatigue import rows_used
+from sfumato.papers.range_restriction.figures import IMPLIED, in_order
 from sfumato.papers.range_restriction.published.measured_loss import (
     MeasuredLoss,
     OutlierLoss,
@@ -23,7 +24,6 @@ from sfumato.papers.range_restriction.published.weights import (
     claimed_epsilon,
     truncated_bounds,
 )
-from sfumato.papers.range_restriction.repeated_samples import IMPLIED, in_order
 from sfumato.papers.range_restriction.simulation import (
     COPIES,
     FATIGUE,

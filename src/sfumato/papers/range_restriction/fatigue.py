@@ -27,7 +27,7 @@ from sfumato.papers.range_restriction.simulation import (
     used_rows,
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 SEED = 1
 SETS = 4000
@@ -228,12 +228,7 @@ def table_1(work: SharedResults) -> Part:
             ),
         ),
         values=(
-            ValueTable(
-                title=f"where the printed Weighted column lies among {SETS:,} single sets",
-                header=header,
-                rows=rows,
-                numbers=(1, 2, 3),
-            ),
+            value_table(f"where the printed Weighted column lies among {SETS:,} single sets", header, rows),
             _ours(work),
             _printed(),
         ),
@@ -261,6 +256,4 @@ def _ours(work: SharedResults) -> ValueTable:
 def _printed() -> ValueTable:
     rows = tuple((name, *(f"{value:,.0f}" for value in row)) for name, row in TABLE_1.items())
     header = ("as printed", "mean", "median", "90 % quantile")
-    return ValueTable(
-        title="table 1; the truncated columns repeat Weighted", header=header, rows=rows, numbers=(1, 2, 3)
-    )
+    return value_table("table 1; the truncated columns repeat Weighted", header, rows)

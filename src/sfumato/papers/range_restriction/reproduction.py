@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.papers.compute import PaperParts, PartEntry, require_repeats
-from sfumato.papers.range_restriction import equal_epsilon, fatigue, repeated_samples
+from sfumato.papers.range_restriction import fatigue, figures
 from sfumato.papers.range_restriction.errata import errata
 from sfumato.papers.range_restriction.simulation import (
     CONTRACTION_SEED,
@@ -28,24 +28,24 @@ PARTS = PaperParts[SharedResults](
     "closed form, without MCMC. The paper prints almost no numbers, so its statements are checked, with the reason "
     "where ours differ.",
     entries=(
-        PartEntry("figure 1", "Lipschitz bounds of the records of one sample", repeated_samples.figure_1),
-        PartEntry("figure 2", "epsilon over repeated samples", repeated_samples.figure_2),
-        PartEntry("figure 3", "ECDF mean squared difference over repeated samples", repeated_samples.figure_3),
-        PartEntry("figure 4", "90 % quantiles over repeated samples", repeated_samples.figure_4),
-        PartEntry("figure 5", "epsilon at four sample sizes", repeated_samples.figure_5),
-        PartEntry("figure 6", "Lipschitz bounds at equal epsilon", equal_epsilon.figure_6),
-        PartEntry("figure 7", "weights at equal epsilon", equal_epsilon.figure_7),
-        PartEntry("figure 8", "means at equal epsilon", equal_epsilon.figure_8),
-        PartEntry("figure 9", "medians at equal epsilon", equal_epsilon.figure_9),
-        PartEntry("figure 10", "90 % quantiles at equal epsilon", equal_epsilon.figure_10),
-        PartEntry("figure 11", f"epsilon {TAIL}", repeated_samples.figure_11),
-        PartEntry("figure 12", f"ECDF maximum difference {TAIL}", repeated_samples.figure_12),
-        PartEntry("figure 13", f"medians {TAIL}", repeated_samples.figure_13),
-        PartEntry("figure 14", f"90 % quantiles {TAIL}", repeated_samples.figure_14),
+        PartEntry("figure 1", "Lipschitz bounds of the records of one sample", figures.figure_1),
+        PartEntry("figure 2", "epsilon over repeated samples", figures.figure_2),
+        PartEntry("figure 3", "ECDF mean squared difference over repeated samples", figures.figure_3),
+        PartEntry("figure 4", "90 % quantiles over repeated samples", figures.figure_4),
+        PartEntry("figure 5", "epsilon at four sample sizes", figures.figure_5),
+        PartEntry("figure 6", "Lipschitz bounds at equal epsilon", figures.figure_6),
+        PartEntry("figure 7", "weights at equal epsilon", figures.figure_7),
+        PartEntry("figure 8", "means at equal epsilon", figures.figure_8),
+        PartEntry("figure 9", "medians at equal epsilon", figures.figure_9),
+        PartEntry("figure 10", "90 % quantiles at equal epsilon", figures.figure_10),
+        PartEntry("figure 11", f"epsilon {TAIL}", figures.figure_11),
+        PartEntry("figure 12", f"ECDF maximum difference {TAIL}", figures.figure_12),
+        PartEntry("figure 13", f"medians {TAIL}", figures.figure_13),
+        PartEntry("figure 14", f"90 % quantiles {TAIL}", figures.figure_14),
         PartEntry("figure 15", "Lipschitz bounds of the fatigue records", fatigue.figure_15, (FATIGUE,)),
         PartEntry("figure 16", "fatigue: synthetic values", fatigue.figure_16, (FATIGUE,)),
-        PartEntry("figure 17", f"ECDF mean squared difference {TAIL}", repeated_samples.figure_17),
-        PartEntry("figure 18", f"means {TAIL}", repeated_samples.figure_18),
+        PartEntry("figure 17", f"ECDF mean squared difference {TAIL}", figures.figure_17),
+        PartEntry("figure 18", f"means {TAIL}", figures.figure_18),
         PartEntry("figure 19", "fatigue: probabilities outside the range", fatigue.figure_19, (FATIGUE,)),
         PartEntry("figure 20", "fatigue: weights", fatigue.figure_20, (FATIGUE,)),
         PartEntry("table 1", "fatigue: mean, median and 90 % quantile", fatigue.table_1, (FATIGUE,)),

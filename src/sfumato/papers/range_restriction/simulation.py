@@ -8,14 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 from sfumato.evaluate.column_copies import compare_column_copies
-from sfumato.papers.data import data_folder, missing_files, require_files
+from sfumato.papers.data import OTHER_FILE, data_folder, missing_files, read_numbers
 from sfumato.papers.range_restriction.families import make_family
-from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, wider_in_tail
+from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, WiderInTail
 from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 
 FATIGUE = "fatigue.csv"
@@ -63,17 +62,10 @@ class Sources:
 
     def fatigue(self) -> Sample:
         """Return all 22 rows: cycles and stress."""
-        require_files(self.folder, (FATIGUE,))
-        try:
-            frame = pd.read_csv(self.folder / FATIGUE, usecols=["cycle", "stress"])
-            cycle, stress = (np.asarray(frame[name], dtype=float) for name in ("cycle", "stress"))
-        except ValueError as error:
-            raise TableError(f"{FATIGUE} cannot be read", [str(error)], "take the file that the paper names") from error
+        cycle, stress = read_numbers(self.folder, FATIGUE, ("cycle", "stress"))
         if len(cycle) != ROWS or not (cycle > 0).all() or not (stress > 0).all():
             problem = f"{len(cycle)} rows; {ROWS} with numbers above 0 are needed"
-            raise TableError(
-                f"{FATIGUE} is not the table of fatigue tests", [problem], "take the file that the paper names"
-            )
+            raise TableError(f"{FATIGUE} is not the table of fatigue tests", [problem], OTHER_FILE)
         return Sample(cycle, stress)
 
 
@@ -140,7 +132,7 @@ SIX = {
 
 """The synthesizers of section 4.1, in the order of the paper's figures."""
 
-TAILS = {name: _plain("averaged", wider_in_tail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
+TAILS = {name: _plain("averaged", WiderInTail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
 
 """Those that section 4.3 adds."""
 

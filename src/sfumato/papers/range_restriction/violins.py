@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.charts import Chart, ViolinOutline
-from sfumato.papers.result import ValueTable
+from sfumato.papers.result import ValueTable, value_table
 
 POINTS = 41
 HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
@@ -72,7 +72,7 @@ def spread_table(
 ) -> ValueTable:
     """Return one line for each synthesizer."""
     rows = tuple((name, *_facts(np.asarray(values, float) * factor, digits)) for name, values in samples.items())
-    return ValueTable(title=title, header=HEADER, rows=rows, numbers=(1, 2, 3, 4, 5))
+    return value_table(title, HEADER, rows)
 
 
 def _facts(values: NDArray[np.float64], digits: int) -> list[str]:

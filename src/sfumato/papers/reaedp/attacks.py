@@ -17,7 +17,7 @@ from sfumato.entropy import shannon
 from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 from sfumato.risk.attacks import (
     AttackResult,
     FreshReferenceLinkage,
@@ -203,11 +203,11 @@ def _published_values(printed: tuple[PrintedAttackPoint, ...]) -> ValueTable:
         (f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
         for p in printed
     )
-    return ValueTable(
-        title="Published protocol, run again",
-        rows=rows,
-        numbers=(0, 1, 2, 3),
-        header=("epsilon", "accuracy on training data", "AUC", "linkage to itself"),
+    return value_table(
+        "Published protocol, run again",
+        ("epsilon", "accuracy on training data", "AUC", "linkage to itself"),
+        rows,
+        words=0,
     )
 
 
@@ -226,11 +226,11 @@ def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
         for c in ours
     )
     header = ("epsilon", "learnt", "linkage", "likelihood ratio", "exact", "one added record", "ceiling")
-    return ValueTable(
-        title="Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
-        header=header,
-        rows=rows,
-        numbers=tuple(range(7)),
+    return value_table(
+        "Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
+        header,
+        rows,
+        words=0,
     )
 
 

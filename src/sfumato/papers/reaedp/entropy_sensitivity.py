@@ -12,7 +12,7 @@ from sfumato.entropy import sensitivity
 from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Sources
 from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 SAMPLED_SIZES = (50, 100, 200, 500, 1000)
@@ -104,14 +104,7 @@ def figure_3(_: Sources) -> Part:
                 f"(14) adds two terms of opposite sign: {min(loose):.2f} to {max(loose):.2f} times too large",
             ),
         ),
-        values=(
-            ValueTable(
-                title="Replacement of one record, bits",
-                header=("n", "exact", "printed (4)", "ratio"),
-                rows=rows,
-                numbers=(0, 1, 2, 3),
-            ),
-        ),
+        values=(value_table("Replacement of one record, bits", ("n", "exact", "printed (4)", "ratio"), rows, words=0),),
     )
 
 
@@ -150,9 +143,7 @@ def figure_4(_: Sources) -> Part:
         ),
         comparisons=_sampled_statements(found),
         charts=_sampled_charts(found),
-        values=(
-            ValueTable(title="Largest change of entropy, bits", header=header, rows=rows, numbers=tuple(range(8))),
-        ),
+        values=(value_table("Largest change of entropy, bits", header, rows, words=0),),
     )
 
 

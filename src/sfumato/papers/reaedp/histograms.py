@@ -12,13 +12,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sfumato.arrays import Counts
 from sfumato.entropy import shannon
-from sfumato.errors import TableError
-from sfumato.papers.data import data_folder, missing_files, require_files
+from sfumato.papers.data import data_folder, missing_files, read_numbers
 from sfumato.papers.reaedp.published import published_bound
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
@@ -54,24 +52,12 @@ class Sources:
     @cached_property
     def prices(self) -> Numbers:
         """Sale prices of 1,460 houses, in the order of the file."""
-        return self._column(PRICES)
+        return read_numbers(self.folder, PRICES, [COLUMNS[PRICES]])[0]
 
     @cached_property
     def unrate(self) -> Numbers:
         """601 monthly unemployment rates."""
-        return self._column(UNRATE)
-
-    def _column(self, name: str) -> Numbers:
-        require_files(self.folder, (name,))
-        try:
-            values = pd.read_csv(self.folder / name, usecols=[COLUMNS[name]])[COLUMNS[name]].to_numpy(float)
-        except ValueError as error:
-            raise TableError(f"{name} cannot be read", [str(error)], "take the file that the paper names") from error
-        if not len(values) or not np.isfinite(values).all():
-            raise TableError(
-                f"{name}: {COLUMNS[name]} is empty or has gaps", next_step="take the file that the paper names"
-            )
-        return values
+        return read_numbers(self.folder, UNRATE, [COLUMNS[UNRATE]])[0]
 
 
 def bins_from_data(values: Numbers, bins: int = BINS) -> Counts:

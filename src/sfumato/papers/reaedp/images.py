@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.papers.charts import Chart, Series, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
-from sfumato.papers.result import Part, ValueTable, comparison
+from sfumato.papers.result import Part, ValueTable, comparison, value_table
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 
 SIDE = 64
@@ -144,7 +144,7 @@ def _values(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, .
         for epsilon, a, b in zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
     )
     header = ("epsilon", *(f"{noise} {metric}" for noise in found for metric in ("PSNR, dB", "MAE", "SSIM")))
-    return ValueTable(title="", header=header, rows=rows, numbers=tuple(range(7)))
+    return value_table("", header, rows, words=0)
 
 
 def _curves(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:

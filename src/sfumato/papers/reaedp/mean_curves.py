@@ -16,7 +16,7 @@ from sfumato.mechanisms.mean_curve import (
 from sfumato.papers.charts import Chart, Series, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources
 from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_epsilon, gaussian_sigma
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
@@ -151,9 +151,7 @@ def _table(splits: dict[float, ErrorSplit], theirs: PrintedMeanCurves) -> ValueT
         numbers = (f"{reach:.6g}", f"{sigma:.6g}", f"{s.noise:.4f}", f"{s.bias:.4f}", f"{s.total:.4f}")
         rows.append((f"{rho:g}", *numbers, theirs_here))
     header = ("rho", "sensitivity", "sigma", "noise", "bias", "total error", "authors' code")
-    return ValueTable(
-        title="Root mean square errors over the grid", header=header, rows=tuple(rows), numbers=tuple(range(7))
-    )
+    return value_table("Root mean square errors over the grid", header, rows, words=0)
 
 
 def _draws(rho: float, index: int, paths: Numbers, theirs: PrintedMeanCurves) -> Chart:

@@ -29,7 +29,7 @@ from sfumato.papers.reaedp.histograms import (
     noisy_histogram_run,
 )
 from sfumato.papers.reaedp.published import published_bound
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 NO_AMAZON = "The Amazon and Google reviews are not here; SalePrice (1,460 houses) takes their place."
 WRONG_CLAIM = "a sensitivity is about one record; noise moves all cells, so it bounds nothing here"
@@ -128,15 +128,8 @@ def _baseline_values(errors: tuple[Errors, ...], direct: tuple[float, ...]) -> t
     )
     counts = tuple((f"{e.epsilon:g}", *(f"{x:.2f}" for x in e.counts)) for e in errors)
     return (
-        ValueTable(
-            title="Mean |H - H noisy|, bits",
-            header=("epsilon", *MECHANISMS, "entropy alone"),
-            rows=entropy,
-            numbers=tuple(range(6)),
-        ),
-        ValueTable(
-            title="Mean error of a count", header=("epsilon", *MECHANISMS), rows=counts, numbers=tuple(range(5))
-        ),
+        value_table("Mean |H - H noisy|, bits", ("epsilon", *MECHANISMS, "entropy alone"), entropy, words=0),
+        value_table("Mean error of a count", ("epsilon", *MECHANISMS), counts, words=0),
     )
 
 
@@ -319,7 +312,7 @@ def _recomputed(sources: Sources) -> dict[str, OneRun]:
 
 def _table(title: str, rows: list[tuple[str, ...]]) -> ValueTable:
     header = ("data", "from", "n", "H", "H noisy", "difference", "printed bound", "difference / bound")
-    return ValueTable(title=title, header=header, rows=tuple(rows), numbers=(2, 3, 4, 5, 6, 7))
+    return value_table(title, header, rows, words=2)
 
 
 def _printed_values(row: PrintedRow) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sfumato.papers.reaedp.published import (
     loop_counterexample,
     stated_guarantee,
 )
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison
+from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
 
 KS = (10, 20, 30, 50)
 THRESHOLD = 2
@@ -126,7 +126,7 @@ def _rates(shown: dict[tuple[int, float], float]) -> ValueTable:
     rows = [("real mechanism", f"{gamma:g}", *(f"{shown[k, gamma]:.3f}" for k in KS)) for gamma in SHOWN]
     rows += [("authors' formula", f"{gamma:g}", *(f"{simulated_rate(k, gamma):.3f}" for k in KS)) for gamma in SHOWN]
     header = ("", "gamma", *(f"k = {k}" for k in KS))
-    return ValueTable(title="Pass rate", header=header, rows=tuple(rows), numbers=(1, 2, 3, 4, 5))
+    return value_table("Pass rate", header, rows)
 
 
 def _guarantees() -> ValueTable:
@@ -139,19 +139,14 @@ def _guarantees() -> ValueTable:
         for k in KS
     )
     header = ("k", "delta", *(f"epsilon, gamma = {gamma}" for gamma in (2, 4, 8, 12)))
-    return ValueTable(
-        title="What theorem 4 promises for one record at t = 2, epsilon0 = .1",
-        header=header,
-        rows=rows,
-        numbers=tuple(range(6)),
-    )
+    return value_table("What theorem 4 promises for one record at t = 2, epsilon0 = .1", header, rows, words=0)
 
 
 def _counterexamples() -> ValueTable:
     rows = tuple(_row(example) for example in (loop_counterexample(), failure_counterexample()))
     header = ("", "published variant", "tables", "epsilon", "stated delta", "one attempt", "exact delta")
     title = f"Published variants of F: {NO_GUARANTEE}"
-    return ValueTable(title=title, header=header, rows=rows, numbers=(3, 4, 5, 6))
+    return value_table(title, header, rows, words=3)
 
 
 def _row(example: Counterexample) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
+from sfumato.papers.data import OTHER_FILE
 
 Sample = tuple[FloatArray, FloatArray]
 
@@ -144,12 +145,12 @@ def read_table(table: RealTable, folder: Path) -> tuple[FloatArray, FloatArray]:
         frame = pd.read_csv(folder / table.file, usecols=wanted).dropna()
         numbers = frame[[*table.numeric, table.target]].to_numpy(float)
     except ValueError as error:
-        raise TableError(f"{table.file} cannot be read", [str(error)], "take the file that the paper names") from error
+        raise TableError(f"{table.file} cannot be read", [str(error)], OTHER_FILE) from error
     if len(numbers) < sum(table.rows):
         raise TableError(
             f"{table.file} is too short",
             [f"{len(numbers)} complete rows; {sum(table.rows)} are needed"],
-            "take the file that the paper names",
+            OTHER_FILE,
         )
     parts = [numbers[:, :-1]]
     if table.kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.metrics.auc import roc_auc
 from sfumato.papers.errata import read_errata
 from sfumato.papers.result import Erratum
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
@@ -13,15 +14,15 @@ from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS
 from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, printed_ratios
 from sfumato.papers.two_stage.published.blending import match
-from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
-from sfumato.risk.interval_disclosure import (
+from sfumato.papers.two_stage.published.disclosure_bounds import (
     blend_for,
     blended,
     corrected_inverse,
-    interval_disclosure,
     printed_inverse,
     published_bound,
 )
+from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
+from sfumato.risk.interval_disclosure import interval_disclosure
 
 SEED = 1
 
@@ -82,8 +83,6 @@ def residual_membership_auc(penalty: float | None, alpha: float, rows: int = 400
 
     ``penalty`` is the custodian's lambda; None has it chosen. The attacker interpolates the release.
     """
-    from scipy.stats import rankdata
-
     generator = np.random.default_rng([SEED, 11])
     members, others = (simulated_table(rows, generator) for _ in range(2))
     grid = LAMBDAS if penalty is None else (penalty,)
@@ -93,8 +92,7 @@ def residual_membership_auc(penalty: float | None, alpha: float, rows: int = 400
     released = blended(members[0], paired, alpha)
     attacker = fit_regressor("krr", released, response.predict(released), generator, reach=2.0, lambdas=(1e-9,))
     residuals = [np.abs(attacker.predict(x)[:, 0] - y) for x, y in (members, others)]
-    ranks = rankdata(np.concatenate(residuals))
-    return float(1 - (ranks[:rows].sum() - rows * (rows + 1) / 2) / rows**2)
+    return roc_auc(-residuals[0], -residuals[1])
 
 
 def error_at(spread: float, noise: float, rows: int = 1000) -> float:

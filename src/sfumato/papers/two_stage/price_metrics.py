@@ -79,13 +79,13 @@ def _require(schema: Schema, sales: str, price: str, brand: str | None) -> None:
 
 def _slopes(source: Any, schema: Schema, sales: str, price: str, brand: str | None) -> dict[str, float]:
     names = (sales, price, *(() if brand is None else (brand,)))
-    seen = read_rows_view(source, schema, names)
-    whole = (seen.points[:, :2] > 0).all(axis=1)
+    view = read_rows_view(source, schema, names)
+    whole = (view.points[:, :2] > 0).all(axis=1)
     labels = ("all",) if brand is None else schema[brand].labels
     found: dict[str, float] = {}
     for code, label in enumerate(labels):
-        own = whole & (True if brand is None else seen.codes[:, 2] == code)
-        logs = np.log(seen.points[own, :2])
+        own = whole & (True if brand is None else view.codes[:, 2] == code)
+        logs = np.log(view.points[own, :2])
         if len(logs) >= FEWEST_ROWS and np.ptp(logs[:, 1]) > 0:
             found[str(label)] = elasticity(logs[:, 1], logs[:, 0])
     return found

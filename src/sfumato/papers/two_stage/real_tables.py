@@ -13,8 +13,9 @@ from sfumato.papers.result import Comparison, Part, ValueTable, comparison, valu
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, RealTable, Sample, read_table
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
+from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, bars, trial_of
-from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
+from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 if TYPE_CHECKING:
     from sfumato.papers.two_stage.shared_results import SharedResults
@@ -78,15 +79,15 @@ def _split_rows(table: RealTable, rows: Sample, seed: int) -> Trial:
 def _disclosed(trial: Trial, table: RealTable) -> tuple[float, ...]:
     """Measure every kind of disclosure in one trial."""
     inputs, outputs = trial.original[0][:, : trial.columns], trial.original[1]
-    released, told = trial.released("SH", ALPHA)
+    released, predicted = trial.released("SH", ALPHA)
     released = released[:, : trial.columns]
     wide, tall = ETA * np.ptp(inputs, axis=0), ETA * float(np.ptp(outputs))
     dealt = np.random.default_rng([trial.seed, 6]).permutation(trial.matched["SH"])
     return (
         interval_disclosure(inputs, released, ETA).share,
         interval_disclosure(inputs, released, wide).share,
-        interval_disclosure(outputs, told, ETA).share,
-        interval_disclosure(outputs, told, tall).share,
+        interval_disclosure(outputs, predicted, ETA).share,
+        interval_disclosure(outputs, predicted, tall).share,
         trial.lid("SH", 0.0, wide),
         interval_disclosure(inputs, blended(inputs, dealt, ALPHA), wide).share,
         tolerance_withstood(inputs, released, table.max_lid[0]),

@@ -29,7 +29,7 @@ class AssociationCard(NamedTuple):
     names: tuple[str, str]
     measure: str
     true: str
-    made: str
+    synthetic: str
     distance: str
     nearness: str
     chart: Markup
@@ -40,7 +40,7 @@ class PredictionRow(NamedTuple):
     """What models that learned from either side reach on real rows."""
 
     target: str
-    made: str
+    synthetic: str
     true: str
     guess: str
     chart: Markup
@@ -52,7 +52,7 @@ def pair_cards(comparison: Comparison) -> list[AssociationCard]:
     left = MOST_MAPS
     cards: list[AssociationCard] = []
     for pair in comparison.pairs:
-        maps = _maps(pair, columns) if left and pair.true_table and pair.made_table else None
+        maps = _maps(pair, columns) if left and pair.true_table and pair.synthetic_table else None
         left -= maps is not None
         cards.append(_pair_card(pair, maps))
     return cards
@@ -60,24 +60,26 @@ def pair_cards(comparison: Comparison) -> list[AssociationCard]:
 
 def overview(comparison: Comparison) -> Markup:
     """Return all relations in one picture."""
-    known = [pair for pair in comparison.pairs if math.isfinite(pair.true) and math.isfinite(pair.made)]
-    kept = sum(abs(pair.made - pair.true) <= KEPT for pair in known)
+    known = [pair for pair in comparison.pairs if math.isfinite(pair.true) and math.isfinite(pair.synthetic)]
+    kept = sum(abs(pair.synthetic - pair.true) <= KEPT for pair in known)
     words = f"{len(known)} relations, synthetic against true strength: {kept} of them within {KEPT:g} of the true one."
-    return scatter([(" and ".join(pair.names), pair.true, pair.made) for pair in known], words)
+    return scatter([(" and ".join(pair.names), pair.true, pair.synthetic) for pair in known], words)
 
 
 def _pair_card(pair: PairComparison, maps: tuple[Markup, Markup] | None) -> AssociationCard:
-    style = _worse(nearness(pair.tvd, pair.yardstick)[0], abs(pair.made - pair.true))
-    words = f"{pair.measure} of {pair.names[0]} and {pair.names[1]}: true {pair.true:.2f}, synthetic {pair.made:.2f}."
+    style = _worse(nearness(pair.tvd, pair.yardstick)[0], abs(pair.synthetic - pair.true))
+    words = (
+        f"{pair.measure} of {pair.names[0]} and {pair.names[1]}: true {pair.true:.2f}, synthetic {pair.synthetic:.2f}."
+    )
     ends = (-1.0, 1.0) if pair.measure == RANKS else (0.0, 1.0)
     return AssociationCard(
         names=pair.names,
         measure=pair.measure,
         true=_signed(pair.true),
-        made=_signed(pair.made),
+        synthetic=_signed(pair.synthetic),
         distance=distance_text(pair.tvd, pair.yardstick),
         nearness=style,
-        chart=dumbbell_plot(pair.true, pair.made, ends, words),
+        chart=dumbbell_plot(pair.true, pair.synthetic, ends, words),
         maps=maps,
     )
 
@@ -93,10 +95,10 @@ def _signed(value: float) -> str:
 
 def _maps(pair: PairComparison, columns: dict[str, ColumnComparison]) -> tuple[Markup, Markup] | None:
     """Return the pair table of both sides over the range that either occupies, in the same shades."""
-    true, made = np.asarray(pair.true_table, dtype=float), np.asarray(pair.made_table, dtype=float)
-    if true.ndim != 2 or true.shape != made.shape:
+    true, synthetic = np.asarray(pair.true_table, dtype=float), np.asarray(pair.synthetic_table, dtype=float)
+    if true.ndim != 2 or true.shape != synthetic.shape:
         return None
-    both = np.maximum(true, made)
+    both = np.maximum(true, synthetic)
     kept = [_occupied(both.max(axis=axis)) for axis in (1, 0)]
     sides = [_side(pair, which, columns, both.shape[which], kept[which]) for which in (0, 1)]
     upward = _rises(pair.names[0], columns)
@@ -105,7 +107,7 @@ def _maps(pair: PairComparison, columns: dict[str, ColumnComparison]) -> tuple[M
         heatmap(
             _turned(side[kept[0], kept[1]], upward), sides[0], sides[1], f"{word} rows: {said}", top=float(both.max())
         )
-        for word, side in (("True", true), ("Synthetic", made))
+        for word, side in (("True", true), ("Synthetic", synthetic))
     ]
     return drawn[0], drawn[1]
 
@@ -140,12 +142,12 @@ def prediction_rows(comparison: Comparison) -> list[PredictionRow]:
     """Return for each target what was learned from either side, and what guessing reaches."""
     rows: list[PredictionRow] = []
     for target, scores in comparison.predictions.items():
-        made, true, guess = (scores.get(side, math.nan) for side in ("made", "true", "guess"))
+        synthetic, true, guess = (scores.get(side, math.nan) for side in ("synthetic", "true", "guess"))
         words = (
-            f"{target}: {digits(made)} learned from synthetic rows, {digits(true)} from real rows, {digits(guess)} by "
-            "guessing."
+            f"{target}: {digits(synthetic)} learned from synthetic rows, {digits(true)} from real rows, "
+            f"{digits(guess)} by guessing."
         )
-        ends = axis_ends((0.0, 1.0, *(value for value in (made, true) if value > -1)), from_zero=True)
-        chart = dumbbell_plot(true, made, ends, words, [guess] if math.isfinite(guess) else [])
-        rows.append(PredictionRow(target, digits(made), digits(true), digits(guess), chart))
+        ends = axis_ends((0.0, 1.0, *(value for value in (synthetic, true) if value > -1)), from_zero=True)
+        chart = dumbbell_plot(true, synthetic, ends, words, [guess] if math.isfinite(guess) else [])
+        rows.append(PredictionRow(target, digits(synthetic), digits(true), digits(guess), chart))
     return rows

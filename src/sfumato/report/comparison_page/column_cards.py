@@ -75,32 +75,32 @@ def _present(column: ColumnComparison, known: Column | None) -> int:
 
 def _largest(column: ColumnComparison, present: int) -> list[int]:
     """Return the levels that are drawn: those with most rows on either side."""
-    return largest_indices(np.maximum(column.true[:present], column.made[:present]).tolist())
+    return largest_indices(np.maximum(column.true[:present], column.synthetic[:present]).tolist())
 
 
 def _bars(column: ColumnComparison, kept: Sequence[int]) -> tuple[Bar, ...]:
-    top = max((max(column.true[i], column.made[i]) for i in kept), default=0.0) or 1.0
-    return tuple(_bar(column.labels[i], column.true[i], column.made[i], top) for i in kept)
+    top = max((max(column.true[i], column.synthetic[i]) for i in kept), default=0.0) or 1.0
+    return tuple(_bar(column.labels[i], column.true[i], column.synthetic[i], top) for i in kept)
 
 
-def _bar(label: str, true: float, made: float, top: float) -> Bar:
-    return Bar(label, share(made), 100 * made / top, share(true), 100 * true / top)
+def _bar(label: str, true: float, synthetic: float, top: float) -> Bar:
+    return Bar(label, share(synthetic), 100 * synthetic / top, share(true), 100 * true / top)
 
 
 def _missing(column: ColumnComparison, present: int) -> Bar | None:
     """Return the missing values as a bar of their own: its full length is all rows."""
-    return None if len(column.true) <= present else _bar(MISSING, column.true[present], column.made[present], 1.0)
+    return None if len(column.true) <= present else _bar(MISSING, column.true[present], column.synthetic[present], 1.0)
 
 
 def _picture(column: ColumnComparison, edges: tuple[float, ...]) -> Markup:
     cells = len(edges) - 1
-    true, made = np.asarray(column.true[:cells]), np.asarray(column.made[:cells])
-    worst = int(np.argmax(np.abs(made - true))) if cells else 0
+    true, synthetic = np.asarray(column.true[:cells]), np.asarray(column.synthetic[:cells])
+    worst = int(np.argmax(np.abs(synthetic - true))) if cells else 0
     words = (
         f"{column.name}, true as an outline, synthetic as bars. Furthest apart at {_cells(edges, column.kind)[worst]}: "
-        f"true {share(column.true[worst])}, synthetic {share(column.made[worst])}. The table holds all shares."
+        f"true {share(column.true[worst])}, synthetic {share(column.synthetic[worst])}. The table holds all shares."
     )
-    return histogram(HistogramBins(np.asarray(edges), made, true), column.kind, words)
+    return histogram(HistogramBins(np.asarray(edges), synthetic, true), column.kind, words)
 
 
 def _numbers(column: ColumnComparison) -> TableBlock | None:
@@ -110,10 +110,10 @@ def _numbers(column: ColumnComparison) -> TableBlock | None:
 
 
 def _number_row(name: str, pair: tuple[float, float], kind: str) -> tuple[str, str, str]:
-    """Return a statistic true and made; a spread of dates is in days."""
+    """Return a statistic true and synthetic; a spread of dates is in days."""
     spread = name == "sd" and kind == "date"
-    true, made = (f"{digits(value)} days" if spread else format_value(value, kind) for value in pair)
-    return _statistic(name), true, made
+    true, synthetic = (f"{digits(value)} days" if spread else format_value(value, kind) for value in pair)
+    return _statistic(name), true, synthetic
 
 
 def _statistic(name: str) -> str:
@@ -130,7 +130,7 @@ def _values(column: ColumnComparison, present: int) -> tuple[tuple[str, str, str
     """Return the table of values: every cell or level, and missing."""
     labels = list(column.labels[:present]) if column.edges is None else _cells(column.edges, column.kind)
     labels += [MISSING] * (len(column.true) - present)
-    return tuple((label, share(t), share(m)) for label, t, m in zip(labels, column.true, column.made, strict=True))
+    return tuple((label, share(t), share(m)) for label, t, m in zip(labels, column.true, column.synthetic, strict=True))
 
 
 def _cells(edges: Sequence[float], kind: str) -> list[str]:

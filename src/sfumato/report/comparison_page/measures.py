@@ -44,7 +44,7 @@ def measure_rows(comparison: Comparison) -> list[MeasureRow]:
 
 
 def _measure_row(measure: MetricWithYardstick) -> MeasureRow:
-    made = (measure.low, measure.value, measure.high)
+    synthetic = (measure.low, measure.value, measure.high)
     true = (measure.yardstick_low, measure.yardstick, measure.yardstick_high)
     title = title_of(measure.name)
     words = (
@@ -60,7 +60,7 @@ def _measure_row(measure: MetricWithYardstick) -> MeasureRow:
         digits(measure.yardstick),
         _span(measure.yardstick_low, measure.yardstick_high),
         *_standing(measure),
-        interval_plot(made, true, axis_ends((*made, *true), from_zero=not measure.larger_is_better), words),
+        interval_plot(synthetic, true, axis_ends((*synthetic, *true), from_zero=not measure.larger_is_better), words),
     )
 
 

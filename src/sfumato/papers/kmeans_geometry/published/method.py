@@ -98,9 +98,9 @@ class ClusterGeometryAsPublished:
             f"{self.clusters} clusters; noise {self.epsilon}; reflection {self.reflection}; "
             f"whole numbers {self.whole_numbers}"
         )
-        said = f"{LABEL}; the epsilon of this form is a size of noise, not a guarantee"
+        note = f"{LABEL}; the epsilon of this form is a size of noise, not a guarantee"
         what = ExposurePlan("geometry as published", self.clusters, words)
-        return Plan.exposure(self.name, schema, what, memory, randomness, (said,))
+        return Plan.exposure(self.name, schema, what, memory, randomness, (note,))
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse rows that algorithm 1 cannot be run on, before anything is recorded."""

@@ -7,6 +7,7 @@ record, or in one weight, can share their randomness.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -146,6 +147,23 @@ class Family(Protocol):
     def outlier(self, residual: float, predictors: Any = None) -> float:
         """Return a value that lies ``residual`` standard deviations above what its predictors let expect."""
         ...
+
+
+def draws_in_blocks(draws: ParameterDraws, records: int) -> Iterator[ParameterDraws]:
+    """Cut draws so that draws by records are never held at once."""
+    step = max(CELLS_AT_ONCE // max(records, 1), 1)
+    return (ParameterDraws(draws.theta[start : start + step]) for start in range(0, len(draws), step))
+
+
+def extremes_in_blocks(
+    draws: ParameterDraws, records: int, densities: Callable[[ParameterDraws], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return each record's smallest and largest density over the draws, a block of draws at a time."""
+    smallest, largest = np.full(records, np.inf), np.full(records, -np.inf)
+    for block in draws_in_blocks(draws, records):
+        values = densities(block)
+        smallest, largest = np.minimum(smallest, values.min(axis=0)), np.maximum(largest, values.max(axis=0))
+    return smallest, largest
 
 
 def checked_weights(weights: FloatArray, records: int) -> FloatArray:

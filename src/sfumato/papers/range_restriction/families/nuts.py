@@ -192,8 +192,8 @@ class NutsSampler:
         from jax.lax import fori_loop, scan
         from numpyro.infer.hmc import hmc
 
-        def potential(*given: Any) -> Any:
-            return lambda flat: -self._log_target(flat, *given)
+        def potential(*records: Any) -> Any:
+            return lambda flat: -self._log_target(flat, *records)
 
         how = self.sampling
         begin, advance = hmc(potential_fn_gen=potential, algo="NUTS")

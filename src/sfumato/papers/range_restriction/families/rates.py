@@ -188,16 +188,16 @@ class RatePosterior:
         concave, and so is the log density less the log probability of a range: that is linear less a log-partition.
         """
         kept, place = distinct([*columns, self.family.cells.astype(float)])
-        given, cells = [column[kept] for column in columns], self.family.cells[kept]
+        kept_columns, cells = [column[kept] for column in columns], self.family.cells[kept]
         ordered = np.sort(draws.theta, axis=0)
-        smallest = np.minimum(work(ordered[0, cells], *given), work(ordered[-1, cells], *given))
+        smallest = np.minimum(work(ordered[0, cells], *kept_columns), work(ordered[-1, cells], *kept_columns))
         first, last = np.zeros(len(cells), np.int64), np.full(len(cells), len(ordered) - 1)
         while (first < last).any():
             middle = (first + last) // 2
             after = np.minimum(middle + 1, len(ordered) - 1)
-            rising = work(ordered[after, cells], *given) > work(ordered[middle, cells], *given)
+            rising = work(ordered[after, cells], *kept_columns) > work(ordered[middle, cells], *kept_columns)
             first, last = np.where(rising & (first < last), after, first), np.where(rising, last, middle)
-        return smallest[place], work(ordered[first, cells], *given)[place]
+        return smallest[place], work(ordered[first, cells], *kept_columns)[place]
 
     def _weighted_extremes(
         self, draws: ParameterDraws, low: FloatArray, high: FloatArray, scale: FloatArray

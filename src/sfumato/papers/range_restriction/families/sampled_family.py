@@ -26,12 +26,13 @@ from sfumato.errors import PlanError, TableError, place_of
 from sfumato.papers.range_restriction.families import SAMPLED
 from sfumato.papers.range_restriction.families.interface import (
     ALL,
-    CELLS_AT_ONCE,
     FloatArray,
     Kind,
     ParameterDraws,
     StandardRandomNumbers,
     checked_weights,
+    draws_in_blocks,
+    extremes_in_blocks,
 )
 from sfumato.papers.range_restriction.families.nuts import (
     Convergence,
@@ -188,13 +189,12 @@ class SampledPosterior:
         """Return each record's smallest and largest ``w f - log P(range)``, a block of draws at a time."""
         records = len(self.family.values)
         scale = np.ones(records) if weights is None else np.asarray(weights, float)
-        smallest, largest = np.full(records, np.inf), np.full(records, -np.inf)
-        for block in _blocks(draws, records):
-            found = scale * self.log_likelihood(block)
-            if low is not None and high is not None:
-                found = found - self.log_range(block, low, high)
-            smallest, largest = np.minimum(smallest, found.min(axis=0)), np.maximum(largest, found.max(axis=0))
-        return smallest, largest
+
+        def densities(block: ParameterDraws) -> FloatArray:
+            weighted = scale * self.log_likelihood(block)
+            return weighted if low is None or high is None else weighted - self.log_range(block, low, high)
+
+        return extremes_in_blocks(draws, records, densities)
 
     def outside(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return a draw-based predictive probability outside each range, never exactly 0 or 1.
@@ -206,7 +206,7 @@ class SampledPosterior:
             for values in self.simulated(self.family.design):
                 total += (values < low) | (values > high)
         else:
-            for block in _blocks(draws, len(total)):
+            for block in draws_in_blocks(draws, len(total)):
                 total -= np.expm1(self.log_range(block, low, high)).sum(axis=0)
         return (total + 1) / (len(draws) + 2)
 
@@ -223,7 +223,7 @@ class SampledPosterior:
     def surprise(self) -> FloatArray:
         """Return minus the mean log density of each record."""
         total = np.zeros(len(self.family.values))
-        for block in _blocks(self._predictive, len(total)):
+        for block in draws_in_blocks(self._predictive, len(total)):
             total -= self.log_likelihood(block).sum(axis=0)
         return total / len(self._predictive)
 
@@ -246,7 +246,7 @@ class SampledPosterior:
         family = self.family
         parts = [
             family.engine.log_targets(block.theta, family.values, family.design, self.weights)
-            for block in _blocks(draws, len(family.values))
+            for block in draws_in_blocks(draws, len(family.values))
         ]
         return np.concatenate(parts)
 
@@ -268,12 +268,6 @@ class SampledPosterior:
                 "use fewer predictors; weights, epsilon and synthesis do not need it",
             )
         return float(np.max(logs) + np.log(shares.mean()))
-
-
-def _blocks(draws: ParameterDraws, records: int) -> Iterator[ParameterDraws]:
-    """Cut draws so that draws by records are never held at once."""
-    step = max(CELLS_AT_ONCE // max(records, 1), 1)
-    return (ParameterDraws(draws.theta[start : start + step]) for start in range(0, len(draws), step))
 
 
 def make_sampled_family(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,20 @@ class GammasByRecord:
         return GammasByRecord(np.append(self.numbers, self.numbers.max(initial=0.0)))
 
 
+class SameForAllRecords:
+    """A rule that is found anew from the values, so that it stays the same when a record leaves or joins."""
+
+    def without(self, index: int) -> Self:
+        """Return the same rule for the records less one."""
+        return self
+
+    def extended(self) -> Self:
+        """Return the same rule for one more record."""
+        return self
+
+
 @dataclass(frozen=True, eq=False)
-class GammasByFunction:
+class GammasByFunction(SameForAllRecords):
     """A function of all values of the target, found anew for every table."""
 
     function: CustomObject
@@ -65,14 +77,6 @@ class GammasByFunction:
     def of(self, values: FloatArray) -> FloatArray:
         """Ask the function, and refuse what is no gamma."""
         return checked_gammas(np.asarray(self.function.call(values), float), len(values))
-
-    def without(self, index: int) -> GammasByFunction:
-        """Return the same rule."""
-        return self
-
-    def extended(self) -> GammasByFunction:
-        """Return the same rule."""
-        return self
 
 
 def checked_gammas(numbers: FloatArray, records: int) -> FloatArray:

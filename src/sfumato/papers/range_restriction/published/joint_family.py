@@ -18,13 +18,13 @@ from sfumato.mechanisms.pseudo_posterior.column_models import CODES, REGRESSIONS
 from sfumato.papers.range_restriction.families import NormalInverseGamma, make_family
 from sfumato.papers.range_restriction.families.interface import (
     ALL,
-    CELLS_AT_ONCE,
     Family,
     FloatArray,
     Kind,
     ParameterDraws,
     Posterior,
     StandardRandomNumbers,
+    extremes_in_blocks,
 )
 from sfumato.papers.range_restriction.families.nuts import Sampling
 from sfumato.papers.range_restriction.published.column_models import PublishedColumnModel
@@ -135,12 +135,8 @@ class JointPosterior:
         if low is not None or high is not None:
             raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
         records = self.log_likelihood(ParameterDraws(draws.theta[:1])).shape[1]
-        step = max(CELLS_AT_ONCE // max(records, 1), 1)
         scale = np.ones(records) if weights is None else weights
-        smallest, largest = np.full(records, np.inf), np.full(records, -np.inf)
-        for start in range(0, len(draws), step):
-            block = self.log_likelihood(ParameterDraws(draws.theta[start : start + step]))
-            smallest, largest = np.minimum(smallest, block.min(axis=0)), np.maximum(largest, block.max(axis=0))
+        smallest, largest = extremes_in_blocks(draws, records, self.log_likelihood)
         return scale * smallest, scale * largest
 
     def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray) -> FloatArray:

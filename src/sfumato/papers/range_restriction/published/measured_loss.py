@@ -133,14 +133,6 @@ def add_outlier(
     return OutlierLoss(residual, more.epsilon, loss_between(more.posterior, plain.posterior, numbers, delta))
 
 
-def measured(
-    fitted: WeightedPosterior, generator: np.random.Generator, residual: float = 10.0
-) -> tuple[MeasuredLoss, OutlierLoss]:
-    """Return the leave-one-out loss and the add-one-outlier loss of what was fitted."""
-    left = leave_one_out(fitted.family, fitted.weighting, generator)
-    return left, add_outlier(fitted.family, fitted.weighting, residual, generator)
-
-
 def _loss_numbers(family: Family, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
     if draws < 1000:
         raise PlanError(f"{draws} draws cannot show a loss", next_step="use at least 1000, better 20,000")

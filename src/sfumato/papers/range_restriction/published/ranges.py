@@ -19,6 +19,7 @@ from sfumato.core.parameters import name_problems
 from sfumato.errors import PlanError, TableError
 from sfumato.mechanisms.pseudo_posterior.column_models import public_edges
 from sfumato.papers.range_restriction.families.interface import FloatArray, Kind
+from sfumato.papers.range_restriction.published.gammas import SameForAllRecords
 from sfumato.privacy.exact import shorten_for_message
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -99,8 +100,12 @@ class Radius:
 
 
 @dataclass(frozen=True)
-class WiderInTail:
-    """The largest values, a share of all, have the range [tail_a x, tail_b x]; the others [a x, b x]."""
+class WiderInTail(SameForAllRecords):
+    """The largest values, a share of all, have the range [tail_a x, tail_b x]; the others [a x, b x].
+
+    >>> WiderInTail(0.4, 1.8, 0.2, 2.4, 0.01).describe()
+    'from 0.4 x to 1.8 x, and from 0.2 x to 2.4 x in the top 1 %'
+    """
 
     a: float
     b: float
@@ -120,31 +125,14 @@ class WiderInTail:
         radius = Radius(np.where(tail, self.tail_a, self.a), np.where(tail, self.tail_b, self.b))
         return radius.limits(values, kind)
 
-    def without(self, index: int) -> WiderInTail:
-        """Return the same rule: the tail is found anew."""
-        return self
-
-    def extended(self) -> WiderInTail:
-        """Return the same rule: the tail is found anew."""
-        return self
-
     def describe(self) -> str:
         """Say both radii."""
         tail = f"from {self.tail_a:g} x to {self.tail_b:g} x in the top {100 * self.share:g} %"
         return f"from {self.a:g} x to {self.b:g} x, and {tail}"
 
 
-def wider_in_tail(a: float, b: float, tail_a: float, tail_b: float, share: float) -> WiderInTail:
-    """Return the rule that gives the largest values, a share of all, a wider range.
-
-    >>> wider_in_tail(0.4, 1.8, 0.2, 2.4, 0.01).describe()
-    'from 0.4 x to 1.8 x, and from 0.2 x to 2.4 x in the top 1 %'
-    """
-    return WiderInTail(a, b, tail_a, tail_b, share)
-
-
 @dataclass(frozen=True)
-class Brackets:
+class Brackets(SameForAllRecords):
     """Public brackets: each holds its left edge but not its right one; the last holds both.
 
     >>> import numpy as np
@@ -174,10 +162,6 @@ class Brackets:
             low, high = np.ceil(low), np.where(last, np.floor(high), np.ceil(high) - 1)
         return checked_limits(low, high, values, kind)
 
-    def without(self, index: int) -> Brackets:
-        """Return the same brackets: they do not depend on the records."""
-        return self
-
     def extended(self) -> Brackets:
         """Return the same brackets, opened at both ends so that they hold any new value."""
         return replace(self, edges=(-np.inf, *self.edges[1:-1], np.inf))
@@ -188,7 +172,7 @@ class Brackets:
 
 
 @dataclass(frozen=True, eq=False)
-class RangesByFunction:
+class RangesByFunction(SameForAllRecords):
     """A function of the custodian's own: from all values to the low and the high end of each range."""
 
     function: CustomObject
@@ -201,14 +185,6 @@ class RangesByFunction:
             problem = f"it must return two arrays of {len(values)} numbers, the low and the high end of each range"
             raise TableError(f"the function {self.function.name!r} gives no ranges", [problem], "mend it")
         return checked_limits(sides[0], sides[1], values, kind)
-
-    def without(self, index: int) -> RangesByFunction:
-        """Return the same rule: it is asked anew."""
-        return self
-
-    def extended(self) -> RangesByFunction:
-        """Return the same rule: it is asked anew."""
-        return self
 
     def describe(self) -> str:
         """Say whose rule it is."""
@@ -310,7 +286,7 @@ def _rule(settings: Any, factor: float) -> Ranges:
     if "brackets" in facts:
         return Brackets([float(edge) / factor for edge in facts["brackets"]])
     if "tail" in facts:
-        return wider_in_tail(*_pair(facts["radius"]), *_pair(facts["tail"]), float(facts["share"]))
+        return WiderInTail(*_pair(facts["radius"]), *_pair(facts["tail"]), float(facts["share"]))
     return Radius(*_pair(facts["radius"]))
 
 

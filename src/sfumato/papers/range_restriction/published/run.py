@@ -111,7 +111,7 @@ def _claims(fitted: WeightedPosterior, copies: int) -> dict[str, Any]:
         "records": found.records,
         "sum_of_weights": found.sum_of_weights,
         "share_of_zero_weights": found.share_of_zero_weights,
-        "sign_of_highest_log_density": "+" if found.highest_log_density > 0 else "-",
+        "sign_of_highest_log_density": "+" if found.density_above_one else "-",
         "claim_with_whole_exponent": found.whole_exponent_epsilon,
         "oscillation_epsilon": found.oscillation_epsilon,
         **more,

@@ -113,8 +113,8 @@ class Diffusion:
         import jax
         import jax.numpy as jnp
 
-        told = time_features(times, self.settings.steps, TIME_FEATURES)
-        return forward(params, jnp.concatenate([noisy, told], axis=1), jax.nn.silu)
+        features = time_features(times, self.settings.steps, TIME_FEATURES)
+        return forward(params, jnp.concatenate([noisy, features], axis=1), jax.nn.silu)
 
     def _update(self, state: tuple[Any, ...], key: Any, batch: Any) -> tuple[Any, ...]:
         import jax

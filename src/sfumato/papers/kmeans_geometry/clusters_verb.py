@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sfumato.evaluate.clusters import ClusterComparison
+    from sfumato.papers.kmeans_geometry.cluster_comparison import ClusterComparison
     from sfumato.schema import Schema
     from sfumato.table import Table
 
@@ -50,9 +50,9 @@ def clusters(
     Prints ARI, confusion matrix, centroids and radii, each beside two yardsticks: rows drawn from the public bounds
     alone, and half of the table. For the custodian's eyes only.
     """
-    from sfumato.evaluate.clusters import compare_clusters
     from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
     from sfumato.metrics.rows_view import read_rows_view
+    from sfumato.papers.kmeans_geometry.cluster_comparison import compare_clusters
 
     facts, table = rows.facts, rows.read()
     released = open_evaluation_input(rows.bundle).require_rows().rows_for(facts)

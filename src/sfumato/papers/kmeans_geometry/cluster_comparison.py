@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.errors import TableError
-from sfumato.lazy import load_object
 from sfumato.metrics.cluster_tvd import cluster_tvd
 from sfumato.metrics.clusters import (
     Numbers,
@@ -26,9 +25,9 @@ from sfumato.metrics.clusters import (
     nearest_centroid,
     standardise,
 )
+from sfumato.papers.kmeans_geometry.published.algorithm import ColumnBounds, coordinate_noise, nonprivate_geometry
 
 UNIFORM_ROWS, HALF = "rows spread evenly over the public box", "half of the table itself"
-PUBLISHED = "sfumato.papers.kmeans_geometry.published.algorithm"
 WITHOUT_NOISE, ON_EVERY_VALUE = "the paper's geometry without noise", "the paper's noise on every value"
 
 
@@ -79,34 +78,36 @@ def compare_clusters(
     paper are run on the confidential rows: the same geometry without noise, and noise on every value at that epsilon.
     With ``same_order`` row i of both tables must belong together, and the paper's aligned index is added.
     """
-    real, made = check_rows(original, "original", clusters), check_rows(synthetic, "synthetic", clusters)
+    real, synthetic = check_rows(original, "original", clusters), check_rows(synthetic, "synthetic", clusters)
     if len(real) < 2 * clusters:
         problem = f"original: {len(real)} rows for {clusters} clusters"
         raise TableError("these rows cannot be clustered", [problem], "ask for at most half as many clusters as rows")
-    box = load_object(f"{PUBLISHED}:ColumnBounds").of(
-        np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist()
-    )
+    box = ColumnBounds.of(np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist())
     truth = kmeans(standardise(real)(real), clusters, seed).labels
     yardsticks = {**_plain(real, box, seed), **_published(real, clusters, box, baseline_epsilon, seed)}
-    table = _paired(_confusion(real, made, truth, clusters, seed))
-    kept = [_kept("the release", real, made, truth, clusters, seed)]
+    table = _paired(_confusion(real, synthetic, truth, clusters, seed))
+    kept = [_kept("the release", real, synthetic, truth, clusters, seed)]
     kept += [_kept(name, real, rows, truth, clusters, seed) for name, rows in yardsticks.items()]
-    aligned = aligned_ari(real, made, clusters, seed=seed, labels=truth) if same_order else None
+    aligned = aligned_ari(real, synthetic, clusters, seed=seed, labels=truth) if same_order else None
     return ClusterComparison(clusters, tuple(kept), table, aligned)
 
 
 def _kept(
-    name: str, real: Numbers, made: Numbers, truth: NDArray[np.int64], clusters: int, seed: int
+    name: str, real: Numbers, synthetic: Numbers, truth: NDArray[np.int64], clusters: int, seed: int
 ) -> ClusterMetrics:
-    errors = cluster_errors(real, made, clusters, seed=seed)
-    transfer = ari_from_confusion(_confusion(real, made, truth, clusters, seed))
-    return ClusterMetrics(name, transfer, cluster_tvd(real, made, clusters), errors.mean_centroid, errors.mean_radius)
+    errors = cluster_errors(real, synthetic, clusters, seed=seed)
+    transfer = ari_from_confusion(_confusion(real, synthetic, truth, clusters, seed))
+    return ClusterMetrics(
+        name, transfer, cluster_tvd(real, synthetic, clusters), errors.mean_centroid, errors.mean_radius
+    )
 
 
-def _confusion(real: Numbers, made: Numbers, truth: NDArray[np.int64], clusters: int, seed: int) -> NDArray[np.int64]:
+def _confusion(
+    real: Numbers, synthetic: Numbers, truth: NDArray[np.int64], clusters: int, seed: int
+) -> NDArray[np.int64]:
     """Return confidential rows by their own cluster and by the nearest centroid of the released rows."""
     unit = standardise(real)
-    learned = kmeans(unit(made), clusters, seed)
+    learned = kmeans(unit(synthetic), clusters, seed)
     return confusion(truth, nearest_centroid(unit(real), learned.centroids))
 
 
@@ -114,9 +115,9 @@ def _paired(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a confusion matrix whose columns are in the order that puts most rows on the diagonal."""
     from scipy.optimize import linear_sum_assignment
 
-    found = np.asarray(linear_sum_assignment(table, maximize=True)[1], np.int64)
-    others = [column for column in range(table.shape[1]) if column not in found]
-    return table[:, [*found, *others]]
+    paired = np.asarray(linear_sum_assignment(table, maximize=True)[1], np.int64)
+    others = [column for column in range(table.shape[1]) if column not in paired]
+    return table[:, [*paired, *others]]
 
 
 def _plain(real: Numbers, box: Any, seed: int) -> dict[str, Numbers]:
@@ -130,8 +131,6 @@ def _published(real: Numbers, clusters: int, box: Any, epsilon: float | None, se
         return {}
     generator = np.random.default_rng(seed)
     return {
-        WITHOUT_NOISE: load_object(f"{PUBLISHED}:nonprivate_geometry")(real, clusters, box, generator).rows,
-        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": load_object(f"{PUBLISHED}:coordinate_noise")(
-            real, clusters, epsilon, box, generator
-        ),
+        WITHOUT_NOISE: nonprivate_geometry(real, clusters, box, generator).rows,
+        f"{ON_EVERY_VALUE}, epsilon {epsilon:g}": coordinate_noise(real, clusters, epsilon, box, generator),
     }

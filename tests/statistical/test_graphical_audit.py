@@ -24,7 +24,7 @@ from mechanisms.graphical.mutants import half_noise, true_one_way, with_true_gro
 from mechanisms.graphical.watching import CANARY, Counted, CountedValues, privacy_loss, run_on, watch
 from sfumato import AIM, MST, Schema
 from sfumato.mechanisms import hierarchical_histogram
-from sfumato.mechanisms.graphical import budget, exponential_mechanism, one_way_marginals
+from sfumato.mechanisms.graphical import budget, exponential_mechanism
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.metrics.confidence import binomial_interval
@@ -231,7 +231,7 @@ def test_mutant_half_the_noise_on_layers_is_caught(monkeypatch):
 
 def with_true_cut(table: Any, *rest: Any) -> Any:
     """Mutant: cells are cut again where the true rows are."""
-    true_layers = one_way_marginals.measure_layers
+    true_layers = hierarchical_histogram.measure_layers
 
     def learned(column: Any, counts: Any, noisy: Any) -> Any:
         with pytest.MonkeyPatch.context() as patch:
@@ -244,7 +244,7 @@ def with_true_cut(table: Any, *rest: Any) -> Any:
             return true_layers(column, counts, noisy)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_way_marginals, "measure_layers", learned)
+        patch.setattr(hierarchical_histogram, "measure_layers", learned)
         return true_one_way(table, *rest)
 
 

@@ -10,17 +10,24 @@ counts of the last layer and their exact precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Counts, FloatArray, IntArray
+from sfumato.progress import report_progress
 from sfumato.sampling.fine_cells import RefinedColumn, fine_column, refined_column
+from sfumato.schema import Schema
 from sfumato.schema.column import Column
+
+if TYPE_CHECKING:
+    from sfumato.table import Table
 
 EQUAL_CELLS, MOST_EQUAL = 68, 96
 """Equal cells that are aimed at: two for each of the 32 bins that a draft proposes, and a few single values. A column
@@ -102,6 +109,20 @@ def _flat_estimate(layer: HistogramLayer, total: float | None, variance: float) 
     counts = layer.counts + (0.0 if total is None else noise * pulled * (total - float(layer.counts.sum())))
     spread = count * noise * (1.0 - count * noise * pulled)
     return CellEstimate(counts, (float(counts.sum()), spread), lambda: noise * np.eye(count) - noise**2 * pulled)
+
+
+def measure_columns(
+    table: Table, names: Sequence[str], counted: Schema, layered: Collection[str], noisy: Noisy
+) -> list[HierarchicalHistogram]:
+    """Count columns in the cells of ``counted`` and measure each: those of ``layered`` in layers, others flat."""
+    counts = dataclasses.replace(table, schema=counted).marginals([(name,) for name in names])
+    report_progress("measuring single columns")
+    return [
+        measure_layers(table.schema[name], counts[(name,)], noisy)
+        if name in layered
+        else measure_flat(counted[name], counts[(name,)], noisy)
+        for name in names
+    ]
 
 
 def measure_flat(column: Column, counts: Counts, noisy: Noisy) -> HierarchicalHistogram:

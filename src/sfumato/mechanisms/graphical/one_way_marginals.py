@@ -30,14 +30,12 @@ from sfumato.mechanisms.hierarchical_histogram import (
     HierarchicalHistogram,
     finest_cells,
     layer_cells,
-    measure_flat,
-    measure_layers,
+    measure_columns,
     pooled_total,
     uses_layers,
 )
 from sfumato.privacy.accounting.sensitivity import histogram_l2_squared
 from sfumato.privacy.randomness import Randomness
-from sfumato.progress import report_progress
 from sfumato.sampling.fine_cells import cell_widths, fine_column
 from sfumato.sampling.smooth_density import fit_density, shares_within
 from sfumato.schema import Schema
@@ -125,19 +123,13 @@ def measure_one_way_marginals(
 ) -> OneWayMarginals:
     """Pay for, count and noise the one-way tables; then group their cells, for ``later`` tables to come."""
     counted = measured_schema(table.schema, names, binning)
-    counts = dataclasses.replace(table, schema=counted).marginals([(name,) for name in names])
-    report_progress("measuring single columns")
 
     def noisy(true: Counts, share: Fraction) -> tuple[FloatArray, float]:
         sigma = budget.sigma(rho * share / len(names))
         return budget.measure(true, sigma, randomness), sigma
 
-    measured = [
-        measure_layers(table.schema[name], counts[(name,)], noisy)
-        if binning.layers(table.schema[name])
-        else measure_flat(counted[name], counts[(name,)], noisy)
-        for name in names
-    ]
+    layered = {name for name in names if binning.layers(table.schema[name])}
+    measured = measure_columns(table, names, counted, layered, noisy)
     total, estimates = pooled_total(measured, table.schema.rows)
     total = max(total, 1.0)
     limit = binning.limit(total, budget.sigma(budget.noise.left / later))

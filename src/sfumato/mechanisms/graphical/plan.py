@@ -68,7 +68,7 @@ BASE_BYTES = 120_000_000
 
 MOST_HELD = 20_000
 
-"""Tables whose counts are held at once, for a tree: of more only scores are kept, and no coarser looks are offered."""
+"""Tables whose counts are held at once, for a tree: of more only scores are kept, and no coarser ones are offered."""
 
 SCORE_SECONDS = 0.0003
 

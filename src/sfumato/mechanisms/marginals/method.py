@@ -38,8 +38,7 @@ from sfumato.mechanisms.hierarchical_histogram import (
     HierarchicalHistogram,
     finest_cells,
     layer_cells,
-    measure_flat,
-    measure_layers,
+    measure_columns,
     parts_of,
     pooled_total,
     uses_layers,
@@ -127,17 +126,13 @@ def measure_one_way(table: Table, names: Sequence[str], noise: PlannedNoise) -> 
     schema = table.schema
     layered = {name for name in names if in_layers(schema[name])}
     columns = tuple(finest_cells(column) if column.name in layered else column for column in schema)
-    fine = dataclasses.replace(table, schema=dataclasses.replace(schema, columns=columns))
-    counts = fine.marginals([(name,) for name in names])
 
     def noisy(true: Counts, _: Fraction) -> tuple[FloatArray, float]:
         noisy_counts, variance = noise.add(true)
         return noisy_counts.astype(float), math.sqrt(variance)
 
-    measured = [
-        (measure_layers if name in layered else measure_flat)(schema[name], counts[(name,)], noisy) for name in names
-    ]
-    return _estimate(schema, measured)
+    counted = dataclasses.replace(schema, columns=columns)
+    return _estimate(schema, measure_columns(table, names, counted, layered, noisy))
 
 
 def _estimate(schema: Schema, measured: Sequence[HierarchicalHistogram]) -> ColumnEstimates:

@@ -3,7 +3,7 @@
 All tables have their axes in ascending column order, so a message moves from one clique to another by a reshape;
 nothing is ever transposed.
 
-Long inner loops are fast ones. Users of the engine see their own numbers; tables are turned at the border.
+Long inner loops are fast ones. Users of a model see their own column numbers; tables are turned at the border.
 
 Potentials are exponentiated once; messages are then products and sums of probabilities, each message scaled to sum
 to 1. That underflows where potentials differ by many hundreds: hardly any mass is then left in some clique, which is

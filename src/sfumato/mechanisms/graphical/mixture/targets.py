@@ -251,15 +251,15 @@ def _reference(targets: Targets, column: int) -> NDArray[np.float64]:
     A table that sees the column itself coarsely says nothing of single levels; how it sees others is no matter.
     """
     layout, own = targets.layout, targets.layout.block(column)
-    looks = [(targets.single.target[own], targets.single.weight[own])]
+    answers = [(targets.single.target[own], targets.single.weight[own])]
     for other in range(len(layout.sizes)):
         across = layout.block(other)
-        looks.append(_summed(targets.pairs.target[own, across], targets.pairs.weight[own, across], 0))
+        answers.append(_summed(targets.pairs.target[own, across], targets.pairs.weight[own, across], 0))
     for clique, block in targets.wide.items():
         if column in clique:
-            looks.append(_summed(block.target, block.weight, clique.index(column)))
-    weight = np.sum([look[1] for look in looks], axis=0)
-    mean = np.sum([look[0] * look[1] for look in looks], axis=0) / np.where(weight > 0, weight, 1.0)
+            answers.append(_summed(block.target, block.weight, clique.index(column)))
+    weight = np.sum([answer[1] for answer in answers], axis=0)
+    mean = np.sum([answer[0] * answer[1] for answer in answers], axis=0) / np.where(weight > 0, weight, 1.0)
     # A level whose count drowns in the noise keeps a tenth of the noise: it must stay within reach.
     floor = 0.1 / np.sqrt(np.maximum(weight, 1.0))
     shares = np.where(weight > 0, np.maximum(mean, floor), 1.0 / layout.sizes[column])

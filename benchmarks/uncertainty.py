@@ -27,11 +27,10 @@ import numpy as np
 import sfumato
 from sfumato.evaluate.uncertainty import reruns as made_again
 from sfumato.evaluate.uncertainty.interval import rerun_interval, within
-from sfumato.evaluate.uncertainty.rerun_method import EvaluationInput
+from sfumato.evaluate.uncertainty.reruns import PublicRelease
 from sfumato.evaluate.uncertainty.run import least_error
 from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
-from sfumato.evaluate.uncertainty.statistics import Question
-from sfumato.evaluate.uncertainty.values import RowsView
+from sfumato.evaluate.uncertainty.statistics import ColumnValues, Question
 from sfumato.example import codebook, households
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.schema import Schema
@@ -43,7 +42,7 @@ MOST_GROUPED, MOST_PAIRS, MOST_REGRESSIONS, MOST_LEVELS = 16, 15, 4, 12
 KINDS = ("share", "mean", "median", "sd", "group mean", "correlation", "coefficient")
 
 
-class TrueValues(RowsView):
+class TrueValues(ColumnValues):
     """The confidential rows, read as the method reads them."""
 
     def __init__(self, table: sfumato.Table) -> None:
@@ -94,9 +93,9 @@ def _regressions(numbers: list[str], levels: list[str]) -> Iterator[str]:
 def measured(table: sfumato.Table, epsilon: float, seed: int, reruns: int) -> list[dict[str, Any]]:
     """Return every statistic of one release: truth, released value, and the values of the reruns."""
     release = sfumato.release(table, sfumato.AIM(epsilon=epsilon), ledger=False, seed=seed)
-    public, truth = EvaluationInput.of(release), TrueValues(table)
-    made = [RowsView(rows, public.schema) for rows in made_again.rerun(public.mechanism(), reruns)]
-    values, lines = RowsView(public.rows, public.schema), list[dict[str, Any]]()
+    public, truth = PublicRelease.of(release), TrueValues(table)
+    made = [ColumnValues(rows, public.schema) for rows in made_again.rerun(public.mechanism(), reruns)]
+    values, lines = ColumnValues(public.rows, public.schema), list[dict[str, Any]]()
     for question in questions(table.schema):
         right, now = question.compute(truth), question.compute(values)
         again = [question.compute(each) for each in made]

@@ -14,10 +14,10 @@ from typing import Any
 class SfumatoError(Exception):
     """Base of all named errors: one headline, any number of problems, one next step.
 
-    >>> print(TableError("2 problems in table 'people'", ["age: 3 values outside 0 to 110"], "mend the table"))
+    >>> print(TableError("2 problems in table 'people'", ["age: 3 values outside 0 to 110"], "correct the table"))
     2 problems in table 'people'
       - age: 3 values outside 0 to 110
-    Next step: mend the table
+    Next step: correct the table
     """
 
     def __init__(self, headline: str, problems: Sequence[str] = (), next_step: str = "") -> None:

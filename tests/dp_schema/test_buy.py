@@ -255,7 +255,7 @@ def test_a_header_that_another_delimiter_would_split_is_refused(tmp_path: Path):
 def test_an_engine_that_cannot_tell_forms_is_refused_before_anything_is_spent(tmp_path: Path):
     book = open_book(tmp_path, "table")
     remote = ibis.polars.connect().create_table("t", pa.table({"x": ["a", "b"]}))
-    with pytest.raises(TableError, match="cannot tell forms"):
+    with pytest.raises(TableError, match="cannot detect the types of columns"):
         buy_schema(remote, 0.5, ledger=book)
     assert book.history() == ()
 

@@ -13,7 +13,7 @@ from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.quality_statement import QualityStatement
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.verify_quality import statement_problems
+from sfumato.bundle.verify_quality import statement_problems, wording_problems
 from sfumato.evaluate.quality.statement import measure_problems
 
 
@@ -30,7 +30,8 @@ def forge(path: Path, change: Any) -> list[str]:
     opened = open_bundle(path.parent)
     statement = QualityStatement.from_json(path.read_text())
     measures = measure_problems(statement, opened.document, opened.schema, opened.rows)
-    return [*statement_problems(path, opened.document, opened.schema), *measures]
+    words = wording_problems(path.name, statement)
+    return [*statement_problems(path, opened.document, opened.schema), *words, *measures]
 
 
 def test_a_bundle_without_a_statement_stays_valid(bundle):

@@ -132,7 +132,7 @@ def test_a_question_without_candidates_is_refused():
 def test_deleting_the_line_that_says_draft_confirms_nothing(schema):
     bare = Schema.parse(schema.to_toml().replace("draft = true\n", ""))
     assert not bare.is_draft and not bare.is_confirmed
-    with pytest.raises(DraftSchemaError, match="marks of the draft stand in age, sex, ok, 'age >= 18'"):
+    with pytest.raises(DraftSchemaError, match="marks of the draft stand in age, sex, ok and 'age >= 18'"):
         bare.require_confirmed()
     rule_alone = dataclasses.replace(without_fingerprints(DRAFT), is_draft=False, rules=DRAFT.rules)
     assert not rule_alone.is_confirmed

@@ -16,28 +16,28 @@ from scipy.stats import binom
 import sfumato
 from sfumato import Column, Schema
 from sfumato.evaluate.uncertainty.interval import rerun_interval
-from sfumato.evaluate.uncertainty.rerun_method import EvaluationInput
+from sfumato.evaluate.uncertainty.reruns import PublicRelease
 
 RELEASES, RERUNS, LEAST, ALPHA = 60, 8, 44, 1e-4
 EPSILON = 0.01  # the noise is far above the chance of drawing rows, and far below the counts
 
 
 @pytest.fixture(scope="module")
-def released() -> tuple[float, list[EvaluationInput]]:
+def released() -> tuple[float, list[PublicRelease]]:
     """The true share of a small table, and sixty releases of it."""
     schema = Schema("t", (Column("sex", "category", values=("f", "m")),))
     rows = pa.table({"sex": np.random.default_rng(4).choice(["f", "m"], 2000, p=[0.3, 0.7])})
     table, method = sfumato.read(rows, schema), sfumato.Marginals(epsilon=EPSILON, pairs="none")
     truth = _share(rows)
     made = [sfumato.release(table, method, ledger=False, seed=seed) for seed in range(RELEASES)]
-    return truth, [EvaluationInput.of(each) for each in made]
+    return truth, [PublicRelease.of(each) for each in made]
 
 
 def _share(rows: pa.Table) -> float:
     return rows.column("sex").to_pylist().count("f") / rows.num_rows
 
 
-def _held(truth: float, releases: list[EvaluationInput], times: int) -> int:
+def _held(truth: float, releases: list[PublicRelease], times: int) -> int:
     """Return how many intervals hold the truth when reruns have ``times`` the epsilon of the release."""
     held = 0
     for public in releases:

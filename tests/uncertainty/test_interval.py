@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from sfumato.evaluate.uncertainty.interval import ALONE, RELATED, rerun_interval, within
-from sfumato.evaluate.uncertainty.weakened import attenuated, restored_interval
+from sfumato.evaluate.uncertainty.interval import ALONE, RELATED, attenuated, rerun_interval, restored_interval, within
 
 RERUNS = [9.0, 12.0, 10.5, 13.0, 11.0]
 

@@ -15,7 +15,7 @@ import sfumato
 from sfumato import Column, Schema
 from sfumato.errors import ArgumentError, BundleError, PlanError
 from sfumato.evaluate.uncertainty import reruns as made_again
-from sfumato.evaluate.uncertainty.rerun_method import SIZE_CHOSEN, EvaluationInput
+from sfumato.evaluate.uncertainty.reruns import SIZE_CHOSEN, PublicRelease
 from sfumato.progress import progress_listener
 
 SCHEMA = Schema(
@@ -54,8 +54,8 @@ def test_a_bundle_gives_the_numbers_of_its_release_without_a_ledger_or_a_warning
         warnings.simplefilter("error")
         here, there = grid.uncertainty(asked, reruns=5), sfumato.uncertainty(tmp_path / "bundle", asked, reruns=5)
     assert here.estimates == there.estimates
-    opened = EvaluationInput.of(tmp_path / "bundle").mechanism()
-    assert EvaluationInput.of(grid).mechanism().key == opened.key != replace(opened, rows_asked=7).key
+    opened = PublicRelease.of(tmp_path / "bundle").mechanism()
+    assert PublicRelease.of(grid).mechanism().key == opened.key != replace(opened, rows_asked=7).key
     assert opened.key != replace(opened, schema=replace(SCHEMA, name="others")).key
     assert [each.kind for each in here.estimates] == ["group mean"] * 2 + ["share"] * 2
     assert all(each.low < each.value < each.high and each.error > 0 for each in here.estimates)
@@ -74,7 +74,7 @@ def test_a_second_question_runs_nothing_again(grid, monkeypatch):
 
 
 def test_another_process_makes_the_same_reruns(grid, monkeypatch):
-    mechanism = EvaluationInput.of(grid).mechanism()
+    mechanism = PublicRelease.of(grid).mechanism()
     here = made_again.rerun(mechanism, 5)
     monkeypatch.setattr(made_again, "WORTH_A_PROCESS", 0.0)
     monkeypatch.setattr(made_again, "_cores", lambda: 2)
@@ -136,18 +136,18 @@ def test_the_noise_is_that_of_the_tables_own_size(table):
     few = sfumato.release(table, sfumato.Grid(("sex", "age"), epsilon=1), rows=50, ledger=False, seed=1)
     many = sfumato.release(table, sfumato.Grid(("sex", "age"), epsilon=1), rows=5000, ledger=False, seed=1)
     for release in (few, many):
-        public = EvaluationInput.of(release)
+        public = PublicRelease.of(release)
         assert public.mechanism().base.num_rows == pytest.approx(500, abs=60)
         assert public.mechanism().rerun(0).num_rows == release.tables[("synthetic",)].num_rows
         assert not public.notes
-    unknown = replace(EvaluationInput.of(few), noisy_total=None)
+    unknown = replace(PublicRelease.of(few), noisy_total=None)
     assert unknown.notes == (SIZE_CHOSEN,)
 
 
 def test_people_with_several_rows_keep_their_wider_noise(rows):
     schema = replace(SCHEMA, person="city", rows_per_person=5)
     release = sfumato.release(sfumato.read(rows, schema), sfumato.MST(epsilon=3), ledger=False, seed=1)
-    mechanism = EvaluationInput.of(release).mechanism()
+    mechanism = PublicRelease.of(release).mechanism()
     assert mechanism.table.schema.rows_per_person == 5
     assert mechanism.plan.stages == release.plan.stages
     assert mechanism.table.marginals([("sex",)])[("sex",)].sum() == mechanism.base.num_rows

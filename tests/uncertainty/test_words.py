@@ -12,7 +12,7 @@ import pytest
 from sfumato import Column, Schema
 from sfumato.errors import ArgumentError
 from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
-from sfumato.evaluate.uncertainty.values import RowsView
+from sfumato.evaluate.uncertainty.statistics import ColumnValues
 
 SCHEMA = Schema(
     "people",
@@ -45,11 +45,11 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def values(frame: pd.DataFrame) -> RowsView:
-    return RowsView(pa.Table.from_pandas(frame, preserve_index=False), SCHEMA)
+def values(frame: pd.DataFrame) -> ColumnValues:
+    return ColumnValues(pa.Table.from_pandas(frame, preserve_index=False), SCHEMA)
 
 
-def answer(values: RowsView, words: str) -> dict[str, float]:
+def answer(values: ColumnValues, words: str) -> dict[str, float]:
     return dict(parse_statistic(words, SCHEMA, SCHEMA.names).compute(values))
 
 

@@ -85,7 +85,7 @@ class MethodRecord(DocumentPart):
     makes: Makes
     module: str | None = None
     class_name: str | None = None
-    """Of a method that sfumato does not know by its name; bundles of sfumato 0.1 and 0.2 have them for all methods."""
+    """Of a method that is none of sfumato's own; bundles of sfumato 0.1 and 0.2 have them for all methods."""
     parameters: dict[str, Any]
     rows: int | None = None
 
@@ -97,7 +97,10 @@ class MethodRecord(DocumentPart):
     @property
     def is_known(self) -> bool:
         """Whether the registry knows the method: bundles of other versions state where its class was then."""
-        return registered_home(self.name) is not None and (self.module or "sfumato.").startswith("sfumato.")
+        home = registered_home(self.name)
+        return home is not None and (
+            self.module is None or self.module.startswith("sfumato.") or home == f"{self.module}:{self.class_name}"
+        )
 
     @model_serializer(mode="wrap")
     def _without_known_class(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -263,15 +266,16 @@ def versions() -> dict[str, str]:
 
 def _method(release: Release) -> MethodRecord:
     cls = type(release.method)
-    known = registered_home(release.method.name) == f"{cls.__module__}:{cls.__name__}"
+    own = f"{cls.__module__}:{cls.__name__}"
+    public = registered_home(release.method.name) == own and own.startswith("sfumato.")
     return MethodRecord(
         name=release.method.name,
         summary=release.method.summary,
         about=release.method.about,
         formal=release.guarantee.formal,
         makes=release.method.makes,
-        module=None if known else cls.__module__,
-        class_name=None if known else cls.__name__,
+        module=None if public else cls.__module__,
+        class_name=None if public else cls.__name__,
         parameters=to_jsonable(parameters_of(release.method)),
         rows=release.plan.rows,
     )

@@ -1,4 +1,4 @@
-"""What release.json and quality.json share: seal, ledger entries, cost and randomness."""
+"""Parts that release.json and quality.json share: seal, ledger entries, cost and randomness."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sfumato.bundle.description import PublicRelease
 from sfumato.bundle.stage_noise import noise_by_stage
-from sfumato.formatting import format_number
+from sfumato.formatting import format_number, list_names
 
 MOST_NAMED = 12
 NOBODY = (
@@ -97,8 +97,7 @@ def _relations(subject: PublicRelease) -> Iterator[str]:
 def _columns_lost_in_noise(subject: PublicRelease) -> Iterator[str]:
     names = () if subject.forecast is None else subject.forecast.drowned
     if names:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        named = f"{', '.join(names[:MOST_NAMED])}{more}"
+        named = list_names(names, MOST_NAMED)
         yield f"These columns tell nothing, because the noise on them is as large as what they hold: {named}."
 
 

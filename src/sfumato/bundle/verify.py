@@ -54,6 +54,7 @@ from sfumato.bundle.verify_guarantee import (
     wording_problems,
 )
 from sfumato.bundle.verify_quality import read_statement, statement_problems, statement_summary
+from sfumato.bundle.verify_quality import wording_problems as statement_wording
 from sfumato.core.purchases import UNRECORDED_PURCHASE, purchased
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.lazy import HOOKS, find_hook
@@ -358,19 +359,21 @@ class _Inspection:
         self.notes.append(statement_summary(path))
 
     def measures(self, path: Path, statement: QualityStatement, document: ReleaseDocument, schema: Schema) -> None:
-        """Compute the measures of a statement again from its noisy numbers."""
-        age, what = verify_generated.age_of(statement.version), f"the measures of {path.name}"
+        """Word the guarantee of a statement again, and compute its measures again from its noisy numbers."""
+        age, name = verify_generated.age_of(statement.version), path.name
         if age == "later":
             return  # which is a problem by itself
-        other = f"sfumato {statement.version} made {path.name}, and this is {__version__}"
+        differs = f"sfumato {statement.version} made {name}, and this is {__version__}" if age == "earlier" else ""
         rows = document.tables[0]
 
-        def look(problems: Callable[..., Iterator[str]]) -> Iterator[str]:
+        def recomputed(problems: Callable[..., Iterator[str]]) -> Iterator[str]:
             for problem in problems(statement, document, schema, self.released(rows)):
-                yield f"{path.name}: {problem}"
+                yield f"{name}: {problem}"
 
-        differs = other if age == "earlier" else ""
-        self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, look, differs)
+        words = f"the words of {name}"
+        self.compare(f"{words} are those of its guarantee", words, differs, partial(statement_wording, name, statement))
+        what = f"the measures of {name}"
+        self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, recomputed, differs)
 
     def files(self, document: ReleaseDocument) -> Iterator[str]:
         contents = FolderListing.of(self.folder)

@@ -79,7 +79,7 @@ def method_problems(document: ReleaseDocument) -> Iterator[str]:
         return
     there = f"{stated.module}:{stated.class_name}"
     moved = not is_same_version(document) and re.fullmatch(rf"sfumato(\.\w+)+:{home.split(':')[1]}", there)
-    if (stated.module, stated.class_name) != (None, None) and not moved:
+    if (stated.module, stated.class_name) != (None, None) and there != home and not moved:
         yield f"the method {stated.name!r} does not live in {there}: {SCRIPT} would run other code"
 
 

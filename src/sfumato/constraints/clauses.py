@@ -92,10 +92,10 @@ class ClauseGroup:
         """Return which clauses (first axis) the rows keep; with ``naming`` only clauses that name the column."""
         shape = np.broadcast_shapes(*(missing.shape for _, missing in values.values()))
         chosen = [clause for clause in self.clauses if naming is None or naming in clause.columns]
-        found = np.empty((len(chosen), *shape), dtype=bool)
+        kept = np.empty((len(chosen), *shape), dtype=bool)
         for index, clause in enumerate(chosen):
-            found[index] = clause.keeps(values, self.columns)
-        return found
+            kept[index] = clause.keeps(values, self.columns)
+        return kept
 
     def naming(self, name: str) -> NDArray[np.bool_]:
         """Return which clauses name the column."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.constraints.clauses import keeps_rules
 from sfumato.constraints.functional_dependence import apply_maps, notes_on_maps, with_maps_from_rows
-from sfumato.constraints.repair import MOST_JUDGED, RepairedRows, repair, repair_notes
+from sfumato.constraints.repair import MOST_JUDGED, RepairedRows, count_repairs, repair, repair_notes
 from sfumato.progress import report_progress
 from sfumato.sampling.values import (
     Codes,
@@ -88,14 +88,14 @@ def repair_statistics(tables: Sequence[DrawnRows]) -> dict[str, Any]:
     repaired: Counter[str] = Counter()
     for table in tables:
         repaired.update(table.repaired)
-    found: dict[str, Any] = {
+    statistics: dict[str, Any] = {
         "rows_redrawn_for_rules": sum(table.redrawn for table in tables),
         "rows_repaired_for_rules": dict(repaired),
     }
     left_out = [table.left_out for table in tables if table.left_out is not None]
     if left_out:
-        return found | {"rows_left_out_for_rules": sum(left_out)}
-    return found | {"rows_replaced_for_rules": sum(table.replaced for table in tables)}
+        return statistics | {"rows_left_out_for_rules": sum(left_out)}
+    return statistics | {"rows_replaced_for_rules": sum(table.replaced for table in tables)}
 
 
 def rule_notes(tables: Sequence[DrawnRows]) -> tuple[str, ...]:
@@ -121,14 +121,14 @@ def sample_table(
     Beside the table itself only one batch is in memory. Where a dependence has no map, that of the first batch holds
     for all of them.
     """
-    tables, told = list[pa.Table](), list[DrawnRows]()
+    tables, batches = list[pa.Table](), list[DrawnRows]()
     for start in range(0, max(rows, 1), batch_rows):
         report_progress("drawing rows", start / max(rows, 1))
-        bound = told[0].bound if told else None
+        bound = batches[0].bound if batches else None
         sampled = sample_values(schema, draw, min(batch_rows, rows - start), generator, bound)
         tables.append(rows_table(schema, sampled.values))
-        told.append(replace(sampled, values={}))
-    return pa.concat_tables(tables), told
+        batches.append(replace(sampled, values={}))
+    return pa.concat_tables(tables), batches
 
 
 def sample_values(
@@ -142,22 +142,17 @@ def sample_values(
     """
     first = draw(rows)
     bound = bound or with_maps_from_rows(schema, first)
-    values, told = apply_maps(bound, first)
+    values, mapped = apply_maps(bound, first)
     bad = np.flatnonzero(~keeps_rules(bound, values))
-    found = notes_on_maps(schema, bound)
+    map_notes = notes_on_maps(schema, bound)
     if not len(bad):
-        return DrawnRows(values, 0, no_repairs(schema, values) | told, 0, notes=found, bound=bound)
+        return DrawnRows(values, 0, no_repairs(schema, values) | mapped, 0, notes=map_notes, bound=bound)
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     left = _redraw(bound, lambda count: apply_maps(bound, draw(count))[0], values, bad)
-    made = repair(bound, values, generator) if len(left) else RepairedRows(values, no_repairs(schema, values), 0)
-    notes = repair_notes(schema, drawn, made.values, made)
-    repaired = count_repairs(made.repaired, told)
-    return DrawnRows(made.values, len(bad), repaired, made.replaced, notes=(*found, *notes), bound=bound)
-
-
-def count_repairs(repaired: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
-    """Return how many rows were mended for each rule: those that broke it, and those that were told what it says."""
-    return {check: count + told.get(check, 0) for check, count in repaired.items()}
+    mended = repair(bound, values, generator) if len(left) else RepairedRows(values, no_repairs(schema, values), 0)
+    notes = repair_notes(schema, drawn, mended.values, mended)
+    repaired = count_repairs(mended.repaired, mapped)
+    return DrawnRows(mended.values, len(bad), repaired, mended.replaced, notes=(*map_notes, *notes), bound=bound)
 
 
 def _redraw(schema: Schema, draw: DrawValues, values: Values, bad: RowIndices) -> RowIndices:
@@ -201,7 +196,7 @@ def shuffled_copies(
     schema: Schema, copies: Sequence[Mapping[str, NDArray[Any]]], generator: np.random.Generator
 ) -> list[tuple[pa.Table, int]]:
     """Return several tables of one release as :func:`shuffle_rows` does; what depends does so alike in all."""
-    first = {name: values_of_column(schema[name], found) for name, found in copies[0].items()}
+    first = {name: values_of_column(schema[name], column_values) for name, column_values in copies[0].items()}
     bound = with_maps_from_rows(schema, first)
     return [shuffle_rows(bound, copy, generator) for copy in copies]
 
@@ -215,7 +210,7 @@ def shuffle_rows(
 
     A dependence without a public map is broken by the rows that differ from what most say.
     """
-    released = {name: values_of_column(schema[name], found) for name, found in values.items()}
+    released = {name: values_of_column(schema[name], column_values) for name, column_values in values.items()}
     kept = keeps_rules(with_maps_from_rows(schema, released), released)
     table = rows_table(schema, rows_at(released, np.flatnonzero(kept)))
     return table.take(generator.permutation(table.num_rows)), int((~kept).sum())
@@ -234,17 +229,19 @@ def redraw_targets_in_place(
     """
     first = make(np.arange(rows))
     bound = with_maps_from_rows(schema, first)
-    values, told = apply_maps(bound, first, fixed)
+    values, mapped = apply_maps(bound, first, fixed)
     drawn = rows_at(values, np.arange(min(rows, MOST_JUDGED)))
     bad = np.flatnonzero(~keeps_rules(bound, values))
     left = _drawn_again_in_place(bound, lambda places: apply_maps(bound, make(places), fixed)[0], values, bad)
-    made = repair(bound, values, generator, fixed) if len(left) else RepairedRows(values, no_repairs(schema, values), 0)
-    kept = np.setdiff1d(np.arange(rows), sorted(made.broken))
-    notes = repair_notes(schema, drawn, rows_at(made.values, kept), made) if len(bad) else ()
+    mended = (
+        repair(bound, values, generator, fixed) if len(left) else RepairedRows(values, no_repairs(schema, values), 0)
+    )
+    kept = np.setdiff1d(np.arange(rows), sorted(mended.broken))
+    notes = repair_notes(schema, drawn, rows_at(mended.values, kept), mended) if len(bad) else ()
     notes = (*notes_on_maps(schema, bound), *notes)
     order = generator.permutation(kept)
-    repaired = count_repairs(made.repaired, told)
-    return DrawnRows(rows_at(made.values, order), len(bad), repaired, 0, len(made.broken), notes, bound)
+    repaired = count_repairs(mended.repaired, mapped)
+    return DrawnRows(rows_at(mended.values, order), len(bad), repaired, 0, len(mended.broken), notes, bound)
 
 
 def _drawn_again_in_place(
@@ -260,11 +257,11 @@ def _drawn_again_in_place(
     return bad
 
 
-def values_of_column(column: Column, found: NDArray[Any]) -> Masked:
+def values_of_column(column: Column, codes_or_numbers: NDArray[Any]) -> Masked:
     """Return one column as it is released, and which values are missing: NaN of numbers, the last code of levels."""
     if column.is_ordered:
-        missing = np.isnan(found)
-        whole = np.where(missing, 0, found)
+        missing = np.isnan(codes_or_numbers)
+        whole = np.where(missing, 0, codes_or_numbers)
         return (whole.astype(np.int64) if column.is_discrete else whole), missing
-    missing = found == column.present_size
-    return levels_of(column)[np.where(missing, 0, found)], missing
+    missing = codes_or_numbers == column.present_size
+    return levels_of(column)[np.where(missing, 0, codes_or_numbers)], missing

@@ -103,19 +103,19 @@ def with_estimated_maps(schema: Schema, names: Iterable[str], evidence: PairWeig
     if not any(rule.lacks_map for rule in known):
         return schema
     maps = _MapSearch({column.name: column for column in schema}, known, evidence)
-    found = {rule: maps.rule(rule) for rule in known if rule.lacks_map}
-    return _with_maps(schema, found | _constant(schema, found, here))
+    estimated = {rule: maps.rule(rule) for rule in known if rule.lacks_map}
+    return _with_maps(schema, estimated | _constant(schema, estimated, here))
 
 
 def _with_maps(schema: Schema, maps: Mapping[Rule, Rule]) -> Schema:
     return dataclasses.replace(schema, rules=tuple(maps.get(rule, rule) for rule in schema.rules))
 
 
-def _constant(schema: Schema, found: Mapping[Rule, Rule], names: Iterable[str]) -> dict[Rule, Rule]:
+def _constant(schema: Schema, estimated: Mapping[Rule, Rule], names: Iterable[str]) -> dict[Rule, Rule]:
     """Return other maps where those found and the rules leave no row: all values go where a public row has them."""
     everywhere: dict[Rule, Rule] = {}
-    opened = {rule.dependence: rule for rule in found}
-    for bundle in clause_groups(schema, _with_maps(schema, found).rules, names):
+    opened = {rule.dependence: rule for rule in estimated}
+    for bundle in clause_groups(schema, _with_maps(schema, estimated).rules, names):
         ours = [opened[rule.dependence] for rule in bundle.rules if rule.dependence in opened]
         others = [rule for rule in bundle.rules if rule.dependence not in opened]
         if not (ours and others and is_infeasible(bundle)):
@@ -171,11 +171,11 @@ class _MapSearch:
 
     def _reach(self, name: str) -> set[str]:
         """Return the columns that a column determines, by whatever chain."""
-        seen, level = set[str](), [name]
+        reached, level = set[str](), [name]
         while level:
-            level = [n for n in chain.from_iterable(self.edges.get(n, []) for n in level) if n not in seen]
-            seen.update(level)
-        return seen
+            level = [n for n in chain.from_iterable(self.edges.get(n, []) for n in level) if n not in reached]
+            reached.update(level)
+        return reached
 
     def _way(self, wanted: FunctionalDependence) -> list[str] | None:
         """Return a chain of dependences that says the same in several steps, or None."""
@@ -307,9 +307,9 @@ def _shared_out(
     leaning, present = _leaning(weights), len(best) - int(cut.column.missing)
     around = np.pad(leaning[:present], ((1, 1), (0, 0)), mode="edge")
     towards = np.pad(around[2:] - around[:-2], ((0, len(best) - present), (0, 0)))
-    told = _likely(weights, best) & _likely(believed, best)
+    known = _likely(weights, best) & _likely(believed, best)
     return [
-        _laid_out(leaning[i], towards[i], shares, told[i]) if told[i].sum() > 1 else np.repeat(best[i], len(shares))
+        _laid_out(leaning[i], towards[i], shares, known[i]) if known[i].sum() > 1 else np.repeat(best[i], len(shares))
         for i, shares in enumerate(cut.shares)
     ]
 
@@ -324,11 +324,11 @@ def _likely(weights: FloatArray, best: NDArray[np.intp]) -> BoolArray:
 
 
 def _laid_out(leaning: FloatArray, towards: FloatArray, shares: FloatArray, likely: BoolArray) -> NDArray[np.intp]:
-    told = np.flatnonzero(likely)
-    told = told[np.argsort(towards[told], kind="stable")]
-    ends = np.cumsum(leaning[told]) / leaning[told].sum()
+    known = np.flatnonzero(likely)
+    known = known[np.argsort(towards[known], kind="stable")]
+    ends = np.cumsum(leaning[known]) / leaning[known].sum()
     middles = (np.cumsum(shares) - shares / 2) / max(float(shares.sum()), 1e-300)
-    return told[np.minimum(np.searchsorted(ends, middles, side="right"), len(told) - 1)]
+    return known[np.minimum(np.searchsorted(ends, middles, side="right"), len(known) - 1)]
 
 
 def _pairs(cut: ColumnPartition, values: Sequence[Sequence[Any]]) -> Pairs:
@@ -355,8 +355,8 @@ def with_maps_from_rows(schema: Schema, values: Values) -> Schema:
 def notes_on_maps(schema: Schema, bound: Schema) -> tuple[str, ...]:
     """Say which maps were found: a reader must know that they are guesses from noisy numbers."""
     rules = zip(schema.rules, bound.rules, strict=True)
-    found = (rule.words for old, rule in rules if old.map is None and rule.map is not None)
-    return tuple(f"the schema has no map for {words}; this one was found after the noise" for words in found)
+    estimated = (rule.words for old, rule in rules if old.map is None and rule.map is not None)
+    return tuple(f"the schema has no map for {words}; this one was found after the noise" for words in estimated)
 
 
 def apply_maps(schema: Schema, values: Values, fixed: Iterable[str] = ()) -> tuple[Values, dict[str, int]]:

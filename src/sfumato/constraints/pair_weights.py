@@ -157,9 +157,9 @@ class RowPairWeights:
         places = [self._places(name) for name in (source, target)]
         shape = tuple(int(part.max()) + 1 for part in places)
         pair = [part[self._codes(name)] for part, name in zip(places, (source, target), strict=True)]
-        found = np.zeros(shape)
-        np.add.at(found, tuple(pair), self._row_weights)
-        return found
+        counts = np.zeros(shape)
+        np.add.at(counts, tuple(pair), self._row_weights)
+        return counts
 
     @cached_property
     def _row_weights(self) -> FloatArray:
@@ -183,5 +183,5 @@ class RowPairWeights:
 
 def _runs(places: NDArray[np.int64]) -> tuple[list[int], list[int], list[int]]:
     """Return the places that stand in a sorted list, and where each begins and ends in it."""
-    found, begins = np.unique(places, return_index=True)
-    return found.tolist(), begins.tolist(), [*begins[1:].tolist(), len(places)]
+    present, begins = np.unique(places, return_index=True)
+    return present.tolist(), begins.tolist(), [*begins[1:].tolist(), len(places)]

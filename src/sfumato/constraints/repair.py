@@ -81,7 +81,12 @@ def repair(schema: Schema, values: Values, generator: np.random.Generator, fixed
     return RepairedRows(mended, broke, len(replaced), frozenset(broken))
 
 
-def repair_notes(schema: Schema, drawn: Values, kept: Values, made: RepairedRows) -> tuple[str, ...]:
+def count_repairs(repaired: Mapping[str, int], mapped: Mapping[str, int]) -> dict[str, int]:
+    """Return how many rows were mended for each rule: those that broke it, and those that a map moved."""
+    return {check: count + mapped.get(check, 0) for check, count in repaired.items()}
+
+
+def repair_notes(schema: Schema, drawn: Values, kept: Values, mended: RepairedRows) -> tuple[str, ...]:
     """Say where the rules cost a table its variety or its truth: few different rows, or many that were mended.
 
     ``drawn`` are rows as the model gave them, or the first of them; ``kept`` are those that keep the rules.
@@ -99,12 +104,12 @@ def repair_notes(schema: Schema, drawn: Values, kept: Values, made: RepairedRows
         f"the rules leave few different rows: of {judged:,} rows {before:,} differed as drawn, and {after:,} differ "
         "now that all keep the rules"
     )
-    many = f"{made.replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
-    said = {few: 2 * after < before, many: made.replaced > MANY_REPLACED * rows}
-    return (*(note for note, holds in said.items() if holds), *_mended_often(schema, made))
+    many = f"{mended.replaced:,} of {rows:,} rows could not be mended to keep the rules: they took values of other rows"
+    notes = {few: 2 * after < before, many: mended.replaced > MANY_REPLACED * rows}
+    return (*(note for note, holds in notes.items() if holds), *_mended_often(schema, mended))
 
 
-def _mended_often(schema: Schema, made: RepairedRows) -> tuple[str, ...]:
+def _mended_often(schema: Schema, mended: RepairedRows) -> tuple[str, ...]:
     """Name the rules that most rows did not keep by themselves: there the rows show the mending, not the table.
 
     >>> columns = (Column("a", "integer", bounds=(0, 9)), Column("b", "integer", bounds=(0, 9)))
@@ -112,8 +117,8 @@ def _mended_often(schema: Schema, made: RepairedRows) -> tuple[str, ...]:
     >>> _mended_often(Schema("t", columns, rules=(Rule("a <= b"),)), RepairedRows(ten, {"a <= b": 7}, 0))
     ("7 of 10 rows broke 'a <= b' as drawn and were mended: do not trust what the rows say about a and b together",)
     """
-    rows = row_count(made.values)
-    counts = [(rule, made.repaired.get(rule.check, 0)) for rule in schema.rules]
+    rows = row_count(mended.values)
+    counts = [(rule, mended.repaired.get(rule.check, 0)) for rule in schema.rules]
     return tuple(
         f"{count:,} of {rows:,} rows broke {rule.check!r} as drawn and were mended: do not trust what the rows say "
         f"about {_all_of(rule.columns)}"
@@ -189,7 +194,7 @@ def _take_from_donors(bundle: ClauseGroup, values: Values, left: RowIndices, gen
 
 
 def _nearest_donor(bundle: ClauseGroup, rows: Values, donors: Values, generator: np.random.Generator) -> Values:
-    """Return, for each row, the donor that agrees with it in most of the bound columns; ties fall at random."""
+    """Return the nearest neighbour of each row among the donors: most bound columns agree; ties fall at random."""
     offered = [(codes_of(column, *donors[name]), name, column) for name, column in bundle.columns.items()]
     step = max(MOST_FLAGS // row_count(donors), 1)
     best: list[RowIndices] = []

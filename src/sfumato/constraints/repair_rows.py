@@ -1,4 +1,4 @@
-"""Broken rows are mended column by column, by construction: a fixed number of passes, never a draw until it fits."""
+"""Repair broken rows column by column, by construction: a fixed number of passes, never a draw until it fits."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class RepairStep(NamedTuple):
 
 def _turns(bundle: ClauseGroup) -> list[RepairStep]:
     """Return the turns: what clauses name last comes first, and all clauses that share a turn are served at once."""
-    found: dict[tuple[int, str, bool], list[int]] = {}
+    clauses_by_step: dict[tuple[int, str, bool], list[int]] = {}
     for index, clause in enumerate(bundle.clauses):
         asked = columns_tested_for_missing(clause)
         free = [name for name in reversed(clause.columns) if name not in bundle.fixed]
         for rank, name in enumerate(free):
-            found.setdefault((rank, name, name in asked), []).append(index)
-    ranked = sorted(found.items(), key=lambda item: item[0][0])
+            clauses_by_step.setdefault((rank, name, name in asked), []).append(index)
+    ranked = sorted(clauses_by_step.items(), key=lambda item: item[0][0])
     return [RepairStep(name, asked, np.array(clauses)) for (_, name, asked), clauses in ranked]
 
 
@@ -102,12 +102,12 @@ def _change_rows(
     harmless = (after | ~before).all(axis=0) & after[np.searchsorted(concerned, target), each]
     score = np.where(harmless, (~after).sum(axis=0) * BROKEN_COST + options.cost, np.inf)
     best = score.argmin(axis=1)
-    found = np.flatnonzero(np.isfinite(score[each, best]))
-    changed, choice = rows[found], best[found]
+    possible = np.flatnonzero(np.isfinite(score[each, best]))
+    changed, choice = rows[possible], best[possible]
     data, missing = block.values[name]
-    data[changed] = np.broadcast_to(options.values, score.shape)[found, choice]
-    missing[changed] = np.broadcast_to(options.missing, score.shape)[found, choice]
-    block.kept[np.ix_(concerned, changed)] = after[:, found, choice]
+    data[changed] = np.broadcast_to(options.values, score.shape)[possible, choice]
+    missing[changed] = np.broadcast_to(options.missing, score.shape)[possible, choice]
+    block.kept[np.ix_(concerned, changed)] = after[:, possible, choice]
 
 
 class OrderedPair(NamedTuple):

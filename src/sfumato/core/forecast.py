@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sfumato.formatting import percent
+from sfumato.formatting import list_names, percent
 from sfumato.reprs import ReprMixin
 
 MOST_NAMED = 8
@@ -100,9 +100,9 @@ class Forecast(ReprMixin):
             _part("", self.tvd_1_q16, lambda share: f"{percent(share)} of the rows of a single column"),
             _part("", self.tvd_2_q16, lambda share: f"{percent(share)} of those of a table of two columns"),
         ]
-        told = [part for part in wrong if part]
-        if told:
-            yield f"In a wrong cell, numbers in 16 cells: {' and '.join(told)}."
+        phrases = [part for part in wrong if part]
+        if phrases:
+            yield f"In a wrong cell, numbers in 16 cells: {' and '.join(phrases)}."
         if self.smallest_relation is not None:
             yield _seen(self.smallest_relation)
 
@@ -112,7 +112,7 @@ class Forecast(ReprMixin):
 
     def _drowning(self) -> Iterator[str]:
         if self.drowned:
-            yield f"Will drown in noise: {_listed(self.drowned)}."
+            yield f"Will drown in noise: {list_names(self.drowned, MOST_NAMED)}."
 
     def _needed(self) -> Iterator[str]:
         missing = [(use, rows) for use, rows in self.rows_needed if self.rows is not None and rows > self.rows]
@@ -140,11 +140,6 @@ def _seen(relation: float) -> str:
     if relation >= NO_RELATION:
         return "No relation between columns will be seen."
     return f"Relations between columns will be seen from a correlation (or Cramer's V) of about {relation:.2g} on."
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _points(share: float) -> str:

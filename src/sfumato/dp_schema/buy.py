@@ -247,7 +247,7 @@ def require_readable_rows(engine: Engine, header: Schema) -> None:
     if header.rows is not None and counts["rows"] != header.rows:
         problems.append(f"rows = {header.rows:,} was stated, the table has {counts['rows']:,}")
     if problems:
-        step = "mend the table, or say how many rows there are"
+        step = "correct the table, or the number of rows"
         raise TableError(f"facts about table {header.name!r} cannot be bought; nothing was spent", problems, step)
 
 

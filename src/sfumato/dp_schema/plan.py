@@ -194,7 +194,7 @@ def detection_limits(
     """
     budget = validated_budget(epsilon, delta, rows_per_person)
     if problems := number_problems(columns, "columns", 1, MOST_COLUMNS, whole=True):
-        raise PlanError("nothing can be foreseen", problems, "give the number of columns that are bought")
+        raise PlanError("invalid number of columns", problems, "give the number of columns that are bought")
     names = [f"column {i}" for i in range(columns)]
     facts: Any = {"adjacency": adjacency, "rows": 1 if adjacency == "replace" else None}
     if rows_per_person > 1:

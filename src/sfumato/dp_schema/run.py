@@ -57,7 +57,7 @@ class NoisyCounter:
         except NotImplementedError as error:
             step = "export the table to Parquet, and buy from that"
             raise TableError(
-                f"the engine of table {self.header.name!r} cannot tell forms: {error}", (), step
+                f"the engine of table {self.header.name!r} cannot detect the types of columns: {error}", (), step
             ) from error
 
     def values(self, parts: Mapping[str, EventPart], edges: Mapping[str, Sequence[float]]) -> dict[str, Counts]:

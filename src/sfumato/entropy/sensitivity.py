@@ -27,9 +27,9 @@ class EntropySensitivity(float):
     @classmethod
     def of(cls, value: float, exact: bool) -> EntropySensitivity:
         """Return the number with its standing."""
-        made = cls(value)
-        made.exact = exact
-        return made
+        number = cls(value)
+        number.exact = exact
+        return number
 
 
 def sensitivity(n: int, cells: int, order: float = 1.0, adjacency: Adjacency = "replace") -> EntropySensitivity:

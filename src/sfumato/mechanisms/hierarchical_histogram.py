@@ -187,9 +187,9 @@ def _refine_by_mass(column: Column, first: HierarchicalHistogram) -> RefinedColu
     """Return the column with its equal cells cut again, each into parts in proportion to its noisy count."""
     estimate, equal = first.estimate(), first.column
     counts, sigmas = (every[: equal.present_size] for every in (estimate.counts, np.sqrt(np.diag(estimate.covariance))))
-    seen = np.where(counts > LEAST_SIGMAS * sigmas, counts, 0.0)
+    above_noise = np.where(counts > LEAST_SIGMAS * sigmas, counts, 0.0)
     further = _further_cells(estimate.total[0], first.layers[1].sigma)
-    extra = np.floor(further * seen / max(seen.sum(), 1e-300) + 0.5).astype(int)
+    extra = np.floor(further * above_noise / max(above_noise.sum(), 1e-300) + 0.5).astype(int)
     finest = [_cut(equal, cell) for cell in range(equal.present_size)]
     return refined_column(column, np.concatenate([_every(f, 1 + e) for f, e in zip(finest, extra, strict=True)]))
 
@@ -207,11 +207,11 @@ def _every(starts: Starts, parts: int) -> Starts:
 
 def parts_of(finer: Column, coarser: Column) -> IntArray:
     """Return the cell of the coarser cut that each cell of the finer one lies in; missing stays the last."""
-    found = np.searchsorted(coarser.starts, finer.starts, side="right") - 1
-    return np.append(found, coarser.present_size) if finer.missing else found
+    parts = np.searchsorted(coarser.starts, finer.starts, side="right") - 1
+    return np.append(parts, coarser.present_size) if finer.missing else parts
 
 
 def blocks_of(column: Column) -> IntArray:
     """Return the block of each cell; missing is a block of its own."""
-    found = np.arange(column.present_size) // BLOCK
-    return np.append(found, found[-1] + 1) if column.missing else found
+    blocks = np.arange(column.present_size) // BLOCK
+    return np.append(blocks, blocks[-1] + 1) if column.missing else blocks

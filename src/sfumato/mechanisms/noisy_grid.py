@@ -168,8 +168,8 @@ class NoisyGrid:
         Among so many empty cells, about one exceeds scale * ln(cells / 2). In a box that is mostly empty the small
         rests of noise in the table would add up to as much as the rows; whoever looks for clusters leaves them out.
         """
-        seen = self.counts >= max(self.scale * math.log(max(self.counts.size / 2, 1.0)), 1.0)
-        return np.where(seen, self.counts, 0.0) if seen.sum() >= fewest else self.table
+        above = self.counts >= max(self.scale * math.log(max(self.counts.size / 2, 1.0)), 1.0)
+        return np.where(above, self.counts, 0.0) if above.sum() >= fewest else self.table
 
     def draw(self, rows: int, generator: np.random.Generator, table: FloatArray | None = None) -> FloatArray:
         """Return rows by cells' shares, uniform inside their cell; any number of them costs nothing more.

@@ -83,8 +83,8 @@ class TreeModel:
         codes: dict[str, NDArray[np.int64]] = {}
         for name in self.order:
             parent = self.parents.get(name)
-            given = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
-            codes[name] = draw_conditional(self.table(name), given, generator)
+            parent_codes = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
+            codes[name] = draw_conditional(self.table(name), parent_codes, generator)
         return codes
 
 
@@ -193,15 +193,15 @@ def _oriented(names: Sequence[str], edges: Sequence[TreeEdge]) -> tuple[TreeEdge
     for edge in edges:
         neighbours[edge.parent].append(edge)
         neighbours[edge.child].append(TreeEdge(edge.child, edge.parent, edge.weight))
-    seen: set[str] = set()
+    reached: set[str] = set()
     ordered: list[TreeEdge] = []
     for start in names:
-        queue = [] if start in seen else [start]
+        queue = [] if start in reached else [start]
         while queue:
             here = queue.pop(0)
-            seen.add(here)
-            fresh = [edge for edge in neighbours[here] if edge.child not in seen]
+            reached.add(here)
+            fresh = [edge for edge in neighbours[here] if edge.child not in reached]
             ordered += fresh
             queue += [edge.child for edge in fresh]
-            seen.update(edge.child for edge in fresh)
+            reached.update(edge.child for edge in fresh)
     return tuple(ordered)

@@ -203,7 +203,10 @@ def column_sets(available: Sequence[ColumnSet], order: int) -> tuple[ColumnSet, 
         names = available[0]
         drawn = {tuple(sorted(generator.choice(len(names), order, replace=False).tolist())) for _ in range(most)}
         return tuple(tuple(names[place] for place in places) for places in sorted(drawn))
-    listed = list(dict.fromkeys(names for table in available for names in combinations(table, order)))
+    unique: dict[frozenset[str], ColumnSet] = {}
+    for names in (names for table in available for names in combinations(table, order)):
+        unique.setdefault(frozenset(names), names)
+    listed = list(unique.values())
     if most is None or len(listed) <= most:
         return tuple(listed)
     return tuple(listed[place] for place in sorted(generator.choice(len(listed), most, replace=False)))

@@ -56,6 +56,15 @@ class EvaluationInput:
         known = self.release if self.document is None else self.document
         return "" if known is None else known.created_at
 
+    def require_method(self) -> Method:
+        """Return the method, or refuse a release by one that this version does not know."""
+        if self.method is None:
+            raise PlanError(
+                "this version knows no method of that name" if self.schema else "nobody says how these rows were made",
+                next_step="open it with the version of sfumato that wrote it (release.json names it)",
+            )
+        return self.method
+
     def require_rows(self) -> EvaluationInput:
         """Return it, or refuse counts and values, which cannot be compared row by row."""
         if self.makes == "rows":

@@ -44,8 +44,12 @@ class DesignMatrix:
         """Return one row per record."""
         parts = [np.zeros((rows, 0))]
         for column in self.columns:
-            found = values[column.name]
-            parts.append(scale_to_unit(column, found)[:, None] if column.is_ordered else _indicators(column, found))
+            column_values = values[column.name]
+            parts.append(
+                scale_to_unit(column, column_values)[:, None]
+                if column.is_ordered
+                else _indicators(column, column_values)
+            )
         return np.hstack(parts)
 
 

@@ -173,10 +173,10 @@ def _point_values(column: Column) -> NDArray[np.float64] | None:
     width = point_width(column) if column.kind == "number" else 0.0
     if not width:
         return None
-    found = np.isclose(column.ends - column.starts, width, rtol=1e-2, atol=0)
-    points = np.where(found, column.starts, np.nan)
-    points[-1] = column.numeric_bounds[1] if found[-1] else np.nan
-    return points if found.any() else None
+    is_point = np.isclose(column.ends - column.starts, width, rtol=1e-2, atol=0)
+    points = np.where(is_point, column.starts, np.nan)
+    points[-1] = column.numeric_bounds[1] if is_point[-1] else np.nan
+    return points if is_point.any() else None
 
 
 def _without_points(column: Column, points: NDArray[np.bool_]) -> tuple[Column, NDArray[np.intp]]:

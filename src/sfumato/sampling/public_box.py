@@ -74,8 +74,8 @@ class BoundedAxis:
 
 def box_problems(axes: Sequence[BoundedAxis]) -> list[str]:
     """Return everything that is wrong with a box."""
-    found = [problem for j, axis in enumerate(axes) for problem in axis.problems(f"column {j}")]
-    return found if axes else ["no columns"]
+    problems = [problem for j, axis in enumerate(axes) for problem in axis.problems(f"column {j}")]
+    return problems if axes else ["no columns"]
 
 
 def has_axis(column: Column) -> bool:
@@ -94,8 +94,8 @@ def axis_of(column: Column) -> BoundedAxis:
 def select_box_columns(schema: Schema, columns: Sequence[str] | None, only_axes: bool) -> tuple[Column, ...]:
     """Return the columns to synthesise, or refuse with every problem; all that fit unless they are named."""
     if columns is None:
-        found = [schema[name] for name in schema.releasable]
-        fits = [c for c in found if not (has_axis(c) and c.missing) and (has_axis(c) or not only_axes)]
+        selected = [schema[name] for name in schema.releasable]
+        fits = [c for c in selected if not (has_axis(c) and c.missing) and (has_axis(c) or not only_axes)]
         return tuple(fits)
     return tuple(schema[name] for name in select_columns(schema, columns, lambda c: _problems(c, only_axes)))
 
@@ -123,13 +123,13 @@ def column_matrix(values: dict[str, NDArray[Any]], columns: Sequence[Column]) ->
 
 def values_of_rows(columns: Sequence[Column], rows: FloatArray) -> Values:
     """Return rows of the box as values of their columns; nothing is missing."""
-    found: Values = {}
+    values: Values = {}
     for i, column in enumerate(columns):
         present = np.zeros(len(rows), bool)
         if column.kind == "number":
-            found[column.name] = (as_written(column, rows[:, i]), present)
+            values[column.name] = (as_written(column, rows[:, i]), present)
             continue
         whole = np.rint(as_written(column, rows[:, i])).astype(np.int64)
         levels: NDArray[Any] = whole if column.is_ordered else np.array(column.levels, dtype=object)[whole]
-        found[column.name] = (levels, present)
-    return found
+        values[column.name] = (levels, present)
+    return values

@@ -73,10 +73,10 @@ def _with_atoms(counts: FloatArray, covariance: FloatArray, widths: FloatArray) 
     atoms = _above_neighbours(counts, sigmas, widths)
     curve = _without(atoms, counts, covariance, widths)
     for _ in range(ATOM_ROUNDS - 1):
-        found = curve.atoms | (counts - curve.counts > ATOM_SIGMAS * sigmas)
-        if (found == curve.atoms).all():
+        spikes = curve.atoms | (counts - curve.counts > ATOM_SIGMAS * sigmas)
+        if (spikes == curve.atoms).all():
             break
-        curve = _without(found, counts, covariance, widths)
+        curve = _without(spikes, counts, covariance, widths)
     return curve
 
 
@@ -93,13 +93,13 @@ def _without(atoms: NDArray[np.bool_], counts: FloatArray, covariance: FloatArra
 
 def _falling_tails(curve: FloatArray, widths: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
     """Return the curve with a density that never rises again beyond the outermost cells that stand above the noise."""
-    found = np.flatnonzero(seen)
-    if not len(found):
+    present = np.flatnonzero(seen)
+    if not len(present):
         return curve
     density = curve / widths
-    right, left = density[found[-1] :], density[found[0] :: -1]
-    density[found[-1] :] = np.minimum.accumulate(right)
-    density[found[0] :: -1] = np.minimum.accumulate(left)
+    right, left = density[present[-1] :], density[present[0] :: -1]
+    density[present[-1] :] = np.minimum.accumulate(right)
+    density[present[0] :: -1] = np.minimum.accumulate(left)
     return density * widths
 
 
@@ -111,9 +111,9 @@ def _stiffness(counts: FloatArray, covariance: FloatArray) -> FloatArray:
     finds half of the rows, the curve may bend anywhere.
     """
     for window in WINDOWS:
-        seen = _seen(counts, covariance, window)
-        if counts[seen].sum() >= BODY_SHARE * counts.sum():
-            return np.where(seen, 1.0, STIFF)
+        visible = _seen(counts, covariance, window)
+        if counts[visible].sum() >= BODY_SHARE * counts.sum():
+            return np.where(visible, 1.0, STIFF)
     return np.ones(len(counts))
 
 
@@ -203,9 +203,9 @@ def _shortened(
     """Halve a step until the value falls; return where it led, the value there, and the longest move."""
     for _ in range(8):
         there = np.maximum(theta + step, LOWEST)
-        found = value(there)
-        if found < now:
-            return there, found, float(np.abs(step).max())
+        lower = value(there)
+        if lower < now:
+            return there, lower, float(np.abs(step).max())
         step = step / 2
     return theta, now, 0.0
 

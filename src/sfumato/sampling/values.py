@@ -109,5 +109,5 @@ def codes_of(column: Column, values: NDArray[Any], missing: NDArray[np.bool_]) -
 
 def bins_of(column: Column, values: NDArray[Any]) -> NDArray[np.int64]:
     """Return the bin in which each value of an ordered column lies."""
-    found = np.searchsorted(column.starts, np.asarray(values, dtype=float), side="right") - 1
-    return np.clip(found, 0, column.present_size - 1)
+    bins = np.searchsorted(column.starts, np.asarray(values, dtype=float), side="right") - 1
+    return np.clip(bins, 0, column.present_size - 1)

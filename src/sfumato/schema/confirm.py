@@ -18,6 +18,7 @@ from sfumato.errors import (
     UnansweredQuestionError,
     UnchangedDraftError,
 )
+from sfumato.formatting import list_names
 from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 from sfumato.schema.provenance import DOMAIN_FACTS, Confirmation
@@ -35,6 +36,7 @@ VOUCH = (
     "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
     "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
 )
+MOST_NAMED = 8
 ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: each person has one row"
 MOST_LISTED = 40
 """Problems that a refusal lists: nobody reads more, and ``standing_facts`` has all of them."""
@@ -126,12 +128,8 @@ def _refuse_odd_sources(schema: Schema, sources: Mapping[str, str]) -> None:
         raise SchemaError(
             f"{len(problems)} of the sources do not fit table {schema.name!r}",
             problems,
-            f"name columns ({_few(schema.names)}), rules by their check, or '*' for all the rest",
+            f"name columns ({list_names(schema.names, MOST_NAMED)}), rules by their check, or '*' for all the rest",
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def _with_sources(schema: Schema, sources: Mapping[str, str]) -> Schema:

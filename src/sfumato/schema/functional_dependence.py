@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import BoolArray
+from sfumato.formatting import list_names
 from sfumato.schema.column import Column, day_number
 from sfumato.schema.column_checks import parse_as_kind
 
@@ -186,11 +187,10 @@ def _total(pairs: list[tuple[Any, Any]], source: Column, target: Column) -> tupl
 
 def _level_problems(keys: Sequence[Any], source: Column) -> list[str]:
     there = set(keys)
-    unsaid = [level for level in source.levels if level not in there]
+    missing = [level for level in source.levels if level not in there]
     twice = [format_key(key) for key, times in Counter(keys).items() if times > 1]
-    problems = [f"{', '.join(twice[:SHOWN])}: two entries"] if twice else []
-    more = ", ..." if len(unsaid) > SHOWN else ""
-    return problems + ([f"no entry for {', '.join(map(format_key, unsaid[:SHOWN]))}{more}"] if unsaid else [])
+    problems = [f"{list_names(twice, SHOWN)}: two entries"] if twice else []
+    return problems + ([f"no entry for {list_names([*map(format_key, missing)], SHOWN)}"] if missing else [])
 
 
 def _interval_problems(keys: Sequence[Any], source: Column) -> list[str]:

@@ -184,7 +184,7 @@ class Rule:
         if kinds.absent:
             raise self._error(f"unknown column {', '.join(kinds.absent)}")
         if not kinds.names_column:
-            raise self._error("it speaks of no column")
+            raise self._error("it names no column")
 
     def _require_origin(self) -> None:
         mark: Any = self.drafted

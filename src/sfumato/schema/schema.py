@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, cast
 from sfumato.argument_errors import checked_arguments, checked_parameters
 from sfumato.bounded_reads import bounded_text
 from sfumato.errors import DraftSchemaError, RuleError, SchemaError
+from sfumato.formatting import list_names
 from sfumato.lazy import HOOKS, load_object
 from sfumato.reprs import ReprMixin
 from sfumato.schema.column import Column
@@ -283,7 +284,7 @@ class Schema(ReprMixin):
     def with_words(self, words: Mapping[str, str | None]) -> Self:
         """Return a copy with texts for the readers of a release, by the names of PUBLIC_TEXTS; None is left out."""
         if problems := text_problems(words):
-            raise SchemaError(f"table {self.name!r} cannot be described so", problems, "docs/schema.md lists the names")
+            raise SchemaError(f"table {self.name!r} has invalid texts", problems, "docs/schema.md lists the names")
         texts: dict[str, Any] = {key: text for key, text in words.items() if text is not None}
         return dataclasses.replace(self, **texts) if texts else self
 
@@ -302,17 +303,19 @@ class Schema(ReprMixin):
                     f"column {column.name}: unknown fact among {', '.join(changes[column.name])}; use {known}"
                 )
         if problems:
-            raise SchemaError(
-                f"the columns of table {self.name!r} cannot be changed so", problems, "correct the changes"
-            )
+            raise SchemaError(f"invalid changes to the columns of table {self.name!r}", problems, "correct the changes")
         return dataclasses.replace(self, columns=tuple(columns))
 
     def require_confirmed(self) -> None:
         """Refuse a draft: bounds and categories that were learned from the rows give those rows away."""
         if self.is_confirmed:
             return
-        marks = [] if self.is_draft or not self._marked else [f"marks of the draft stand in {_few(self._marked)}"]
-        asked = f"whose rows these are ({_few(self.person_candidates)}?) is not answered"
+        marks = (
+            []
+            if self.is_draft or not self._marked
+            else [f"marks of the draft stand in {list_names(self._marked, MOST_MARKED)}"]
+        )
+        asked = f"whose rows these are ({list_names(self.person_candidates, MOST_MARKED)}?) is not answered"
         by_rows = any(not mark.endswith(OF_FILE) for column in self.columns for mark in column.drafted)
         origin = f"{'were' if by_rows else 'may have been'} learned from the private rows"
         raise DraftSchemaError(
@@ -321,12 +324,6 @@ class Schema(ReprMixin):
             marks + ([asked] if self.person_candidates else []),
             "replace what is not public knowledge, then run 'sfumato schema confirm SCHEMA'",
         )
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_MARKED]) + (
-        f" and {len(names) - MOST_MARKED} more" if len(names) > MOST_MARKED else ""
-    )
 
 
 def _hide(path: Path) -> None:

@@ -48,7 +48,7 @@ def parse_schema(text: str, origin: str) -> Schema:
         raise SchemaError(
             f"{origin} has {count} problem{'s' if count != 1 else ''}",
             reader.problems,
-            "mend the schema; docs/schema.md lists every key",
+            "correct the schema; docs/schema.md lists every key",
         )
     return schema
 
@@ -61,7 +61,7 @@ def _document(text: str, origin: str) -> Mapping[str, Any]:
             f"{origin} is nested too deep", next_step="no key of a schema nests; see docs/schema.md"
         ) from error
     except (ValueError, TypeError, AttributeError) as error:  # TOML's own error, and numbers of thousands of digits
-        raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="mend the TOML at that place") from error
+        raise SchemaError(f"{origin} is not valid TOML: {error}", next_step="correct the TOML there") from error
 
 
 @dataclass

@@ -80,7 +80,7 @@ class Table(ReprMixin):
         """Return what to do about misfits; texts that an option would make readable are told with that option."""
         from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
 
-        step = "mend the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
+        step = "correct the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
         unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
         options = combined_options(dialect_hints(self.source, unread)) if unread else ""
         current = self.source.dialect.as_options()

@@ -9,6 +9,7 @@ from heapq import nsmallest
 from typing import Any
 
 from sfumato.errors import TableError
+from sfumato.formatting import counted
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
@@ -93,7 +94,7 @@ def find_violations(engine: Engine, schema: Schema) -> tuple[Violation, ...]:
     violations = [v for i, column in enumerate(schema) for v in _column_violations(engine, column, i, counts, strays)]
     violations += _person_violations(schema, counts)
     violations += [
-        Violation("rule", f"{rule.check!r} is broken by {_times(n, 'row')}", n)
+        Violation("rule", f"{rule.check!r} is broken by {counted(n, 'row')}", n)
         for index, rule in enumerate(schema.rules)
         if (n := counts[f"rule_{index}"])
     ]
@@ -146,7 +147,7 @@ def find_broken_dependences(engine: Engine, schema: Schema) -> tuple[Violation, 
     open_rules = [rule for rule in schema.rules if rule.lacks_map]
     counts = {rule: _contradicting(engine, schema, *rule.columns) for rule in open_rules}
     return tuple(
-        Violation("rule", f"{rule.check!r} is contradicted by {_times(rows, 'row')}: {_several(rule, values)}", rows)
+        Violation("rule", f"{rule.check!r} is contradicted by {counted(rows, 'row')}: {_several(rule, values)}", rows)
         for rule, (rows, values) in counts.items()
         if rows
     )
@@ -154,7 +155,7 @@ def find_broken_dependences(engine: Engine, schema: Schema) -> tuple[Violation, 
 
 def _several(rule: Rule, values: int) -> str:
     source, target = rule.columns
-    return f"{_times(values, 'value')} of {source} {'has' if values == 1 else 'have'} more than one {target}"
+    return f"{counted(values, 'value')} of {source} {'has' if values == 1 else 'have'} more than one {target}"
 
 
 def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> tuple[int, int]:
@@ -171,7 +172,7 @@ def _contradicting(engine: Engine, schema: Schema, source: str, target: str) -> 
 def _person_violations(schema: Schema, counts: Mapping[str, int]) -> list[Violation]:
     if schema.person is None or not (n := counts[NOBODY]):
         return []
-    what = f"{_times(n, 'row')} without a person (missing, NaN or a word for it): they would share one person's bound"
+    what = f"{counted(n, 'row')} without a person (missing, NaN or a word for it): they would share one person's bound"
     return [Violation(schema.person, what, n)]
 
 
@@ -205,20 +206,16 @@ def _column_violations(
     violations: list[Violation] = []
     name = column.name
     if (n := counts[f"unreadable_{position}"]) and not column.unreadable_is_missing:
-        what = f"{_times(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
+        what = f"{counted(n, 'value')} {UNREAD} {column.kind}{_examples(engine, column, readable=False)}"
         violations.append(Violation(name, what, n))
     stray = strays.get(name)
     if (n := stray.count if stray else counts[f"outside_{position}"]) and column.outside == "refuse":
         examples = _such_as(stray.examples) if stray else _examples(engine, column, readable=True)
-        what = f"{_times(n, 'value')} outside {_domain(column)}{examples}"
+        what = f"{counted(n, 'value')} outside {_domain(column)}{examples}"
         violations.append(Violation(name, what, n))
     if (n := counts[f"missing_{position}"]) and not column.missing:
-        violations.append(Violation(name, f"{_times(n, 'value')} missing, but missing = true is not in the schema", n))
+        violations.append(Violation(name, f"{counted(n, 'value')} missing, but missing = true is not in the schema", n))
     return violations
-
-
-def _times(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def _domain(column: Column) -> str:

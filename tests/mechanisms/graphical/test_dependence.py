@@ -15,9 +15,8 @@ from sfumato import AIM, MST, Schema
 from sfumato.constraints.functional_dependence import apply_maps, with_estimated_maps
 from sfumato.mechanisms.graphical.domain_compression import Grouping, identity_grouping
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
-from sfumato.mechanisms.graphical.functional_dependence import ModelPairWeights, move_within_groups
 from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
-from sfumato.mechanisms.graphical.within_group_values import values_in_groups
+from sfumato.mechanisms.graphical.within_group_values import ModelPairWeights, move_within_groups, values_in_groups
 from sfumato.schema.column import Column
 from sfumato.schema.rules import Rule
 

@@ -87,7 +87,8 @@ def orientation_text(epsilon: float, delta: float) -> tuple[str, ...]:
 
 def _sides(known: Sequence[tuple[float, Deployment]], epsilon: float) -> str:
     below = sum(each < epsilon for each, _ in known)
-    return f"{below} state a smaller epsilon than {epsilon:g}, {len(known) - below} as much or a larger one"
+    state = "states" if below == 1 else "state"
+    return f"{below} {state} a smaller epsilon than {epsilon:g}, {len(known) - below} as much or a larger one"
 
 
 def nearest_deployments(epsilon: float, delta: float, each_side: int = 3) -> tuple[tuple[float, Deployment], ...]:

@@ -14,8 +14,7 @@ from sfumato.bundle.document import ExpectedErrors, MainNumber, ReleaseDocument
 from sfumato.errors import ArgumentError, NoExpectedErrorsWarning, SfumatoError
 from sfumato.evaluate.uncertainty.run import FEWEST_RERUNS, estimate_statistics
 from sfumato.evaluate.uncertainty.statistic_parser import MOST_LEVELS, parse_statistic
-from sfumato.evaluate.uncertainty.statistics import Question
-from sfumato.evaluate.uncertainty.values import RowsView
+from sfumato.evaluate.uncertainty.statistics import ColumnValues, Question
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def _known(uncertainty: Uncertainty) -> ExpectedErrors:
 
 def main_number_problems(document: ReleaseDocument, schema: Schema, rows: pa.Table) -> Iterator[str]:
     """Compute the main numbers of the released rows again, and compare; the reruns are left to whoever doubts them."""
-    values = RowsView(rows, schema)
+    values = ColumnValues(rows, schema)
     here = {name: value for each in main_questions(schema, rows) for name, value in each.compute(values).items()}
     for each in document.expected_errors.numbers if document.expected_errors else ():
         if not math.isclose(here.get(each.name, math.nan), each.value, rel_tol=AGREES, abs_tol=AGREES):
@@ -76,10 +75,10 @@ MOST_FOR_A_REPORT, SECONDS_FOR_A_REPORT = 8, 60.0
 
 def main_questions(schema: Schema, rows: pa.Table) -> list[Question]:
     """Return what the main numbers are: mean, median and sd of numbers, the largest shares of levels."""
-    return list(_each(schema, RowsView(rows, schema)))
+    return list(_each(schema, ColumnValues(rows, schema)))
 
 
-def _each(schema: Schema, values: RowsView) -> Iterator[Question]:
+def _each(schema: Schema, values: ColumnValues) -> Iterator[Question]:
     names = [name for name in schema.names if name in values.rows.column_names][:MOST_COLUMNS]
     for name in names:
         column = schema[name]
@@ -89,11 +88,11 @@ def _each(schema: Schema, values: RowsView) -> Iterator[Question]:
             yield _largest(parse_statistic(f'shares of "{name}"', schema, names), values)
 
 
-def _largest(question: Question, values: RowsView) -> Question:
+def _largest(question: Question, values: ColumnValues) -> Question:
     shares = question.compute(values)
     kept = sorted(shares, key=lambda name: -shares[name])[:LARGEST_SHARES]
 
-    def compute(rows: RowsView) -> dict[str, float]:
+    def compute(rows: ColumnValues) -> dict[str, float]:
         found = question.compute(rows)
         return {name: found[name] for name in kept}
 

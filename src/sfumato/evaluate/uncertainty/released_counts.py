@@ -14,7 +14,7 @@ import pyarrow as pa
 from sfumato.arrays import FloatArray
 from sfumato.core.plan import Stage
 from sfumato.errors import ArgumentError, PlanError
-from sfumato.evaluate.uncertainty.rerun_method import EvaluationInput
+from sfumato.evaluate.uncertainty.reruns import PublicRelease
 from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
 
 FORMS = "counts of COLUMN; count of COLUMN = LEVEL; shares of COLUMN; share of COLUMN = LEVEL"
@@ -22,7 +22,7 @@ _WORDS = re.compile(r"^(count|share)s?\s+of\s+(.+?)(?:\s*==?\s*(.+))?$", re.IGNO
 CLAMPED = "counts below 0 were set to 0: nearly empty cells are larger than the interval knows"
 
 
-def count_estimates(public: EvaluationInput, asked: Sequence[Any], level: float, population: bool) -> Uncertainty:
+def count_estimates(public: PublicRelease, asked: Sequence[Any], level: float, population: bool) -> Uncertainty:
     """Return errors of counts and shares in closed form; of anything else nothing can be said from counts."""
     if public.makes != "counts":
         raise PlanError(
@@ -86,7 +86,7 @@ class _ColumnCounts:
         return count / total, math.sqrt(float(noise) + chance) / total
 
 
-def _read(words: Any, public: EvaluationInput) -> tuple[str, _ColumnCounts, str | None]:
+def _read(words: Any, public: PublicRelease) -> tuple[str, _ColumnCounts, str | None]:
     """Return what is asked of which table; the smallest one that holds the column has the least noise."""
     found = _WORDS.match(words.strip()) if isinstance(words, str) else None
     names = sorted({name for columns in public.tables for name in columns})
@@ -104,7 +104,7 @@ def _read(words: Any, public: EvaluationInput) -> tuple[str, _ColumnCounts, str 
     return found[1].lower(), _counted(public, columns, column), only
 
 
-def _counted(public: EvaluationInput, columns: tuple[str, ...], column: str) -> _ColumnCounts:
+def _counted(public: PublicRelease, columns: tuple[str, ...], column: str) -> _ColumnCounts:
     table: pa.Table = public.tables[columns]
     stage = next(stage for stage in public.stages if stage.name == " x ".join(columns))
     given = table.column(column).to_pylist()

@@ -12,15 +12,12 @@ import numpy as np
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import ArgumentError
-from sfumato.evaluate.uncertainty.coverage import LEVEL_MEASURED, measured_coverage, notes_of
-from sfumato.evaluate.uncertainty.interval import rerun_interval, within
+from sfumato.evaluate.uncertainty.interval import LEVEL_MEASURED, measured_coverage, notes_of, rerun_interval, within
 from sfumato.evaluate.uncertainty.released_counts import count_estimates
-from sfumato.evaluate.uncertainty.rerun_method import FIRST_SEED, EvaluationInput
-from sfumato.evaluate.uncertainty.reruns import rerun
+from sfumato.evaluate.uncertainty.reruns import FIRST_SEED, PublicRelease, rerun
 from sfumato.evaluate.uncertainty.result import Estimate, Uncertainty
 from sfumato.evaluate.uncertainty.statistic_parser import parse_statistic
-from sfumato.evaluate.uncertainty.statistics import Answer, Question
-from sfumato.evaluate.uncertainty.values import RowsView
+from sfumato.evaluate.uncertainty.statistics import Answer, ColumnValues, Question
 
 if TYPE_CHECKING:
     from sfumato.core.release import Release
@@ -54,27 +51,27 @@ def uncertainty(
     if not asked:
         raise ArgumentError("no statistic is named", next_step="give for example 'mean income by region'")
     _sound(reruns, level)
-    public = EvaluationInput.of(released)
+    public = PublicRelease.of(released)
     if public.makes != "rows":
         return count_estimates(public, asked, level, population)
     return _answered(public, [_question(each, public) for each in asked], reruns, level, population)
 
 
 def estimate_statistics(
-    released: Release, questions: Callable[[EvaluationInput], Sequence[Question]], reruns: int
+    released: Release, questions: Callable[[PublicRelease], Sequence[Question]], reruns: int
 ) -> Uncertainty:
     """Return what reruns tell about questions that are made for a release."""
     _sound(reruns, LEVEL_MEASURED)
-    public = EvaluationInput.of(released)
+    public = PublicRelease.of(released)
     return _answered(public, questions(public), reruns, LEVEL_MEASURED, False)
 
 
 def _answered(
-    public: EvaluationInput, questions: Sequence[Question], reruns: int, level: float, population: bool
+    public: PublicRelease, questions: Sequence[Question], reruns: int, level: float, population: bool
 ) -> Uncertainty:
     mechanism = public.mechanism()
-    made = [RowsView(rows, public.schema) for rows in rerun(mechanism, reruns)]
-    base, values = RowsView(mechanism.base, public.schema), RowsView(public.rows, public.schema)
+    made = [ColumnValues(rows, public.schema) for rows in rerun(mechanism, reruns)]
+    base, values = ColumnValues(mechanism.base, public.schema), ColumnValues(public.rows, public.schema)
     drawn = _bootstrap(values, public.table_rows) if population else []
     shift = mechanism.base.num_rows != public.rows.num_rows
     known = _Known(values, base if shift else values, made, drawn, level, public.smallest_relation)
@@ -101,7 +98,7 @@ def _sound(reruns: int, level: float) -> None:
         raise ArgumentError(f"level must lie between 0 and 1, found {level!r}", next_step="give for example 0.95")
 
 
-def _question(statistic: Any, public: EvaluationInput) -> Question:
+def _question(statistic: Any, public: PublicRelease) -> Question:
     if isinstance(statistic, str):
         return parse_statistic(statistic, public.schema, public.rows.column_names)
     if not callable(statistic):
@@ -114,7 +111,7 @@ def _question(statistic: Any, public: EvaluationInput) -> Question:
     return Question(name, "own", (), lambda values: _custom_statistic(statistic, name, values, public.frame_kind))
 
 
-def _custom_statistic(function: Callable[..., Any], name: str, values: RowsView, kind: str) -> Answer:
+def _custom_statistic(function: Callable[..., Any], name: str, values: ColumnValues, kind: str) -> Answer:
     """Return what a function of a frame says: a number, a mapping or a series of numbers."""
     from sfumato.table.writing.frames import to_frame
 
@@ -134,13 +131,13 @@ def _number(value: Any) -> float:
     return math.nan if value is None or str(value) in ("<NA>", "NaT") else float(value)
 
 
-def _bootstrap(values: RowsView, size: int) -> list[RowsView]:
+def _bootstrap(values: ColumnValues, size: int) -> list[ColumnValues]:
     """Return samples of the released rows with replacement, each as large as the table."""
     generator = np.random.default_rng(FIRST_SEED)
     return [values.taken(generator.integers(0, max(values.size, 1), size)) for _ in range(SAMPLES)]
 
 
-def least_error(public: EvaluationInput, question: Question) -> float:
+def least_error(public: PublicRelease, question: Question) -> float:
     """Return an error that is known without reruns: of a share the noise of its own table, of a median half a step."""
     if question.kind == "share":
         return NOISE_LEFT * public.noise_of_share(question.columns[0])
@@ -151,10 +148,10 @@ def least_error(public: EvaluationInput, question: Question) -> float:
 class _Known:
     """Released rows, the rows that were run again, what came of them, and redrawn samples."""
 
-    values: RowsView
-    base: RowsView
-    made: Sequence[RowsView]
-    drawn: Sequence[RowsView]
+    values: ColumnValues
+    base: ColumnValues
+    made: Sequence[ColumnValues]
+    drawn: Sequence[ColumnValues]
     level: float
     smallest: float | None
     """The smallest relation that the release shows, where a forecast knows it."""
@@ -181,7 +178,7 @@ def _unknown(estimates: Sequence[Estimate]) -> list[str]:
     return [UNKNOWN.format(names=shown)] if names else []
 
 
-def _notes(question: Question, values: RowsView) -> list[str]:
+def _notes(question: Question, values: ColumnValues) -> list[str]:
     """Return what must be said about one question: missing values, and what its columns mean."""
     lacking = [name for name in question.columns if values.rows.column(name).null_count]
     told = [] if not lacking or question.words.endswith("missing") else [LEFT_OUT.format(columns=", ".join(lacking))]

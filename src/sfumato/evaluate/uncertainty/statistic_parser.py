@@ -12,8 +12,7 @@ from typing import Any
 
 from sfumato.errors import ArgumentError
 from sfumato.evaluate.uncertainty import statistics as st
-from sfumato.evaluate.uncertainty.statistics import Inputs, Question
-from sfumato.evaluate.uncertainty.values import levels_of
+from sfumato.evaluate.uncertainty.statistics import Inputs, Question, levels_of
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 

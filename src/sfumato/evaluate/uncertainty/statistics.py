@@ -8,19 +8,70 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from sfumato.arrays import FloatArray
-from sfumato.evaluate.uncertainty.values import RowsView
 from sfumato.metrics.auc import roc_auc
+from sfumato.schema import Schema
+from sfumato.schema.column import Column
 
+Codes = NDArray[np.int64]
 Answer = Mapping[str, float]
-Compute = Callable[[RowsView], Answer]
 FEWEST = 2
 """Values from which on a statistic is reckoned."""
+
+
+class ColumnValues:
+    """Rows whose columns are converted once, whatever is asked of them. Dates count in days since 1970-01-01."""
+
+    def __init__(self, rows: pa.Table, schema: Schema) -> None:
+        self.rows, self.schema = rows, schema
+        self._numbers: dict[str, FloatArray] = {}
+        self._codes: dict[str, Codes] = {}
+
+    @cached_property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.rows.num_rows
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return a column as numbers; NaN where there is none."""
+        if name not in self._numbers:
+            self._numbers[name] = _numbers(self.rows.column(name))
+        return self._numbers[name]
+
+    def codes(self, name: str) -> Codes:
+        """Return the places of the levels in the schema's list; -1 where there is none."""
+        if name not in self._codes:
+            levels = pa.array(levels_of(self.schema[name]), self.rows.schema.field(name).type)
+            places = pc.index_in(self.rows.column(name), value_set=levels)  # pyright: ignore
+            self._codes[name] = _numbers(places, -1).astype(np.int64)
+        return self._codes[name]
+
+    def taken(self, places: Codes) -> ColumnValues:
+        """Return some of the rows, with repeats."""
+        return ColumnValues(self.rows.take(pa.array(places)), self.schema)
+
+
+def levels_of(column: Column) -> list[str | int | bool]:
+    """Return the levels of a column without the missing one; the integers of a short range are levels, too."""
+    return [label for label in column.labels if label is not None]  # pyright: ignore[reportReturnType]
+
+
+def _numbers(column: pa.ChunkedArray, nothing: float = np.nan) -> FloatArray:
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    filled = pc.fill_null(column.cast(pa.float64()), nothing)  # pyright: ignore
+    return np.asarray(filled.to_numpy(), float)
+
+
+Compute = Callable[[ColumnValues], Answer]
 
 
 @dataclass(frozen=True)
@@ -54,7 +105,7 @@ def column_statistic(kind: str, share: float = 0.5) -> Callable[[FloatArray], fl
 def of_column(name: str, words: str, reduce: Callable[[FloatArray], float]) -> Compute:
     """Return a statistic of one column of numbers."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         numbers = values.numbers(name)
         return {words: reduce(numbers[~np.isnan(numbers)])}
 
@@ -66,7 +117,7 @@ def by_group(
 ) -> Compute:
     """Return a statistic of one column in each group of another one."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         numbers, codes = values.numbers(name), values.codes(group)
         there = ~np.isnan(numbers)
         return {
@@ -79,7 +130,7 @@ def by_group(
 def shares(name: str, labels: Sequence[object], only: object = None) -> Compute:
     """Return the share of each level, or of one, among the rows that have one."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         codes = values.codes(name)
         present = max(int((codes >= 0).sum()), 1)
         counts = np.bincount(codes[codes >= 0], minlength=len(labels))
@@ -95,7 +146,7 @@ def shares(name: str, labels: Sequence[object], only: object = None) -> Compute:
 def share_where(name: str, words: str, holds: Callable[[FloatArray], FloatArray]) -> Compute:
     """Return the share of numbers for which something holds, among the rows that have one."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         numbers = values.numbers(name)
         present = numbers[~np.isnan(numbers)]
         return {words: float(np.mean(holds(present))) if len(present) else math.nan}
@@ -111,7 +162,7 @@ def missing_share(name: str, words: str) -> Compute:
 def correlation(one: str, other: str, words: str, ranks: bool) -> Compute:
     """Return Pearson's correlation of two columns of numbers, or that of their ranks (Spearman's)."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         pair = np.column_stack([values.numbers(one), values.numbers(other)])
         pair = pair[~np.isnan(pair).any(axis=1)]
         if len(pair) <= FEWEST:
@@ -135,7 +186,7 @@ class Inputs:
         """What each coefficient belongs to."""
         return (*self.numbers, *(f"{name} = {label}" for name, labels in self.levels for label in labels[1:]))
 
-    def matrix(self, values: RowsView) -> FloatArray:
+    def matrix(self, values: ColumnValues) -> FloatArray:
         """Return one column for each name; NaN in every row where a value is missing."""
         parts = [values.numbers(name)[:, None] for name in self.numbers]
         for name, labels in self.levels:
@@ -149,7 +200,7 @@ class Inputs:
 def regression(target: str, inputs: Inputs) -> Compute:
     """Return the coefficients of least squares; one that the rows cannot tell is NaN."""
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         solved, _, _ = least_squares(inputs.matrix(values), values.numbers(target))
         return {f"{target} on {name}": float(b) for name, b in zip(inputs.names, solved[1:], strict=True)}
 
@@ -172,7 +223,7 @@ def auc_of_level(target: str, level: object, place: int, inputs: Inputs) -> Comp
     """Return the area under the curve of a least-squares score for one level of the target."""
     words = f"auc of {target} = {level}"
 
-    def compute(values: RowsView) -> Answer:
+    def compute(values: ColumnValues) -> Answer:
         codes = values.codes(target)
         own = np.where(codes < 0, np.nan, (codes == place).astype(float))
         _, score, whole = least_squares(inputs.matrix(values), own)

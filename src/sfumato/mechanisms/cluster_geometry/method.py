@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 def geometry_columns(schema: Schema, columns: Sequence[str] | None, only_axes: bool) -> tuple[Column, ...]:
     """Return the columns to synthesise, at least one of them ordered; ``only_axes`` leaves none of levels."""
-    found = select_box_columns(schema, columns, only_axes)
-    if not any(has_axis(column) for column in found):
+    selected = select_box_columns(schema, columns, only_axes)
+    if not any(has_axis(column) for column in selected):
         raise PlanError(
             f"table {schema.name!r} has no ordered column to measure distances in",
             next_step="name columns of numbers, dates or ordinals",
         )
-    return found
+    return selected
 
 
 def in_table_order(schema: Schema, columns: Sequence[Column]) -> tuple[str, ...]:

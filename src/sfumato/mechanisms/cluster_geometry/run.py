@@ -26,7 +26,7 @@ from sfumato.mechanisms.cluster_geometry import principal_plane as plane_stage
 from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, StandardisedSpace
 from sfumato.mechanisms.cluster_geometry.plan import GRID_ROWS, GeometryPlan, PlannedClusterGeometry
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS, PRODUCT_NORM, STEP_NORM, PrincipalPlane
-from sfumato.mechanisms.lattice_stages import LENGTH, UNIT, noisy_sums, part_of_stage
+from sfumato.mechanisms.lattice_sums import LENGTH, UNIT, noisy_sums, part_of_stage
 from sfumato.mechanisms.noisy_grid import NoisyGrid
 from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.noise import add_laplace_scale
@@ -56,15 +56,15 @@ def run_release(planned: PlannedClusterGeometry, table: Table, plan: Plan, rando
 
     def draw(wanted: int) -> Values:
         rows, labels = geometry.draw(wanted, generator)
-        found = values_of_rows(planned.ordered, rows)
+        values = values_of_rows(planned.ordered, rows)
         for column, shares in zip(planned.levels, tables, strict=True):
-            found[column.name] = draw_values(column, draw_conditional(shares, labels, generator), generator)
-        return found
+            values[column.name] = draw_values(column, draw_conditional(shares, labels, generator), generator)
+        return values
 
     sampled = sample_values(planned.schema, draw, count, generator)
     statistics = _statistics(geometry, planned.ordered) | sampled.statistics
-    made = {("synthetic",): rows_table(planned.schema, sampled.values)}
-    return Output(made, single=True, statistics=statistics, notes=sampled.notes)
+    rows_drawn = rows_table(planned.schema, sampled.values)
+    return Output({("synthetic",): rows_drawn}, single=True, statistics=statistics, notes=sampled.notes)
 
 
 def _level_shares(
@@ -76,13 +76,13 @@ def _level_shares(
     counts = [np.zeros((planned.geometry.clusters, column.size), np.int64) for column in planned.levels]
     for values in stream_column_arrays(table, [column.name for column in (*planned.ordered, *planned.levels)]):
         labels = geometry.assign(column_matrix(values, planned.ordered))
-        for found, column in zip(counts, planned.levels, strict=True):
-            np.add.at(found, (labels, values[column.name]), 1)
+        for counted, column in zip(counts, planned.levels, strict=True):
+            np.add.at(counted, (labels, values[column.name]), 1)
     noisy = [
-        add_laplace_scale(found, part.scale, randomness)
-        for found, part in zip(counts, planned.level_parts, strict=True)
+        add_laplace_scale(counted, part.scale, randomness)
+        for counted, part in zip(counts, planned.level_parts, strict=True)
     ]
-    return [_shares(found) for found in noisy]
+    return [_shares(counted) for counted in noisy]
 
 
 def _shares(noisy: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ from sfumato.mechanisms.graphical.method import (
     Watch,
     measure_equally,
 )
-from sfumato.mechanisms.graphical.mixture.fit import Backend, MixtureSettings, require_backend
+from sfumato.mechanisms.graphical.mixture.fit import Backend, MixtureSettings, require_jax
 from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel, fit_mixture
 from sfumato.mechanisms.graphical.plan import BYTES_PER_CELL, LARGEST_TABLE, GraphicalPlan, chosen_names
 from sfumato.mechanisms.graphical.workload import check_workload, largest_clique
@@ -123,7 +123,8 @@ class AIM(GraphicalMethod):
             raise PlanError(f"model {self.model!r} is unknown", next_step=f"use one of auto, {', '.join(ALGORITHMS)}")
         if self.backend not in ("numpy", "jax"):
             raise PlanError(f"backend {self.backend!r} is unknown", next_step="use numpy, or jax for a GPU")
-        require_backend(self.backend)
+        if self.backend == "jax":
+            require_jax()
         object.__setattr__(self, "workload", check_workload(self.workload))
         if self.model == "mixture" and self.workload not in ("auto", "2-way"):
             raise PlanError(

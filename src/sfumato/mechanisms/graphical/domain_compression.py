@@ -265,8 +265,8 @@ class _ShareHalving:
         part = (middle - first) / (last - first)
         by_width = mass * float((widths[middle] - widths[first]) / (widths[last] - widths[first]))
         # What the two halves sum to beyond the mass is noise; each cell bears an equal part of it.
-        seen = float(counts[middle] - counts[first]) + part * (mass - float(counts[last] - counts[first]))
-        deviation = seen - by_width
+        measured = float(counts[middle] - counts[first]) + part * (mass - float(counts[last] - counts[first]))
+        deviation = measured - by_width
         variance = self.variance * part * (last - middle)
         kept = min(kept_signal(deviation**2, variance), _kept_share(mass, variance))
         return min(max(by_width + kept * deviation, 0.0), mass)
@@ -325,7 +325,7 @@ def nested_groups(masses: FloatArray, covariance: FloatArray, most: int, thresho
     run of its own, so that an atom ends up alone.
     """
     halving = _MassHalving(np.maximum(masses, 0.0), covariance, threshold)
-    cuts, seen = [0], dict[int, list[int]]()
+    cuts, cuts_by_level = [0], dict[int, list[int]]()
     open_runs = {(0, len(masses))}
     while len(cuts) < most and open_runs:
         run = max(open_runs, key=lambda ends: (halving.mass(*ends), ends))
@@ -336,12 +336,12 @@ def nested_groups(masses: FloatArray, covariance: FloatArray, most: int, thresho
         cuts.append(middle)
         open_runs |= {(run[0], middle), (middle, run[1])}
         if len(cuts) & (len(cuts) - 1) == 0:
-            seen[len(cuts)] = sorted(cuts)
+            cuts_by_level[len(cuts)] = sorted(cuts)
     finest = sorted(cuts)
     groups = np.searchsorted(finest, np.arange(len(masses)), side="right") - 1
     coarser = {
         level: (np.searchsorted(coarse, finest, side="right") - 1).astype(np.int32)
-        for level, coarse in seen.items()
+        for level, coarse in cuts_by_level.items()
         if level < len(finest)
     }
     return NestedGroups(groups.astype(np.int32), coarser)

@@ -317,8 +317,8 @@ class GraphicalPlan:
             return (f"all {len(self.weights):,} tables of up to 2 columns are measured once",)
         ways = max(len(clique) for clique in self.weights)
         sets = f"tables of up to {ways} columns" if ways > 1 else "tables of one column"
-        said = f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB"
-        return (said, *self._thinning())
+        note = f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB"
+        return (note, *self._thinning())
 
     def _thinning(self) -> tuple[str, ...]:
         """Say that not every pair is offered."""
@@ -339,28 +339,28 @@ def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[s
 
 def scans(planned: GraphicalPlan) -> tuple[DataRequest, ...]:
     """Return the questions: one-way tables, then the pairs that may be chosen, then larger sets seen more coarsely."""
-    found = [DataRequest("one-way tables", sets=tuple((name,) for name in planned.names), public_sizes=False)]
+    requests = [DataRequest("one-way tables", sets=tuple((name,) for name in planned.names), public_sizes=False)]
     pairs, larger = ([c for c in planned.weights if (len(c) > 2) is wide] for wide in (False, True))
     if planned.in_blocks:
         blocks = sum(1 for _ in in_batches(pairs, planned.cells, BLOCK_CELLS, BLOCK_PAIRS))
-        found.append(
+        requests.append(
             DataRequest("pairs, block by block", sets=_named(planned, pairs[:BLOCK_PAIRS]), times=blocks, at_most=True)
         )
-        return (*found, DataRequest("the pairs of the tree", sets=_named(planned, pairs[: len(planned.names) - 1])))
-    return (*found, *_counted(planned, "pairs", pairs), *_counted(planned, "larger sets", larger))
+        return (*requests, DataRequest("the pairs of the tree", sets=_named(planned, pairs[: len(planned.names) - 1])))
+    return (*requests, *_counted(planned, "pairs", pairs), *_counted(planned, "larger sets", larger))
 
 
 def _counted(planned: GraphicalPlan, what: str, cliques: Sequence[Clique]) -> list[DataRequest]:
     """Return as many passes as tables of these sizes need: groups are fixed by noise, and may be fewer."""
     small = [clique for clique in cliques if planned.cells(clique) <= PASS_CELLS]
-    large, found = len(cliques) - len(small), list[DataRequest]()
+    large, requests = len(cliques) - len(small), list[DataRequest]()
     if small:
         parts = list(in_batches(small, planned.cells, PASS_CELLS))
         each = _named(planned, max(parts, key=len))
-        found.append(DataRequest(what, sets=each, times=len(parts), at_most=len(parts) > 1, public_sizes=False))
+        requests.append(DataRequest(what, sets=each, times=len(parts), at_most=len(parts) > 1, public_sizes=False))
     if large:
-        found.append(DataRequest(f"very large {what}", "cells", times=large, at_most=True))
-    return found
+        requests.append(DataRequest(f"very large {what}", "cells", times=large, at_most=True))
+    return requests
 
 
 def _named(planned: GraphicalPlan, cliques: Sequence[Clique]) -> tuple[tuple[str, ...], ...]:

@@ -36,8 +36,8 @@ def structural_zeros(
     for clause in dict.fromkeys(clause for clauses in parts.values() for clause in clauses):
         cliques.setdefault(tuple(sorted(numbers[name] for name in clause.columns)), []).append(clause)
     tables = {clique: _support(clique, clauses, groupings, most_cells) for clique, clauses in cliques.items()}
-    told = {clause for clique, clauses in cliques.items() if tables[clique] is not None for clause in clauses}
-    alone = [rule for rule, clauses in parts.items() if not told.issuperset(clauses)]
+    held = {clause for clique, clauses in cliques.items() if tables[clique] is not None for clause in clauses}
+    alone = [rule for rule, clauses in parts.items() if not held.issuperset(clauses)]
     return [table for table in tables.values() if table is not None], alone
 
 

@@ -1,4 +1,4 @@
-"""Values inside groups: expand groups to fine cells, with within-group dependence.
+"""Values inside groups: expand groups to fine cells, with within-group and functional dependence.
 
 A model knows groups, and a group may be a whole tail. Were each column to choose its place inside its group on its own,
 large values would meet large ones by chance only, and correlations would shrink. So places follow a normal law. Every
@@ -11,12 +11,18 @@ What is drawn decides the order of the rows in a group and nothing else: the fir
 the group has to give. So the count of every cell is what it would be without coupling, all tables of groups are what
 the model drew, and only which row gets which place differs. Everything is computed from the released model: it is free
 post-processing, and a model read from its file finds the same numbers again.
+
+A functional dependence asks for more. A model draws the groups of ``score`` and ``text`` together and then a fine cell
+of the score, which may belong to another text. Where the group has cells that go with the drawn text, the row takes one
+of those, by their shares: then the text keeps its relations to all other columns. What no cell of the group allows is
+left to the map. A dependence without a public map takes its map from the model's pair weights
+(:mod:`sfumato.constraints.functional_dependence`): the same for all rows that are ever drawn from the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,10 +30,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sfumato.arrays import FloatArray
+from sfumato.constraints.pair_weights import ColumnPartition, partition_of, plain_value
 from sfumato.mechanisms.graphical.domain_compression import Grouping
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.sampling.fine_cells import values_in_fine_cells
-from sfumato.sampling.values import Values
+from sfumato.sampling.values import Masked, Values, codes_of, levels_of
+from sfumato.schema import Schema
+from sfumato.schema.functional_dependence import DependenceMap, dependence_map
 
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
@@ -53,11 +62,11 @@ def positions_in_groups(
     if rounding:
         counts = np.bincount(codes, minlength=size)
         rank = np.arange(rows) - (np.cumsum(counts) - counts)[members]
-        given = (rank + generator.random(size)[members]) / counts[members]
+        positions = (rank + generator.random(size)[members]) / counts[members]
     else:
-        given = np.sort(members + generator.random(rows)) - members
+        positions = np.sort(members + generator.random(rows)) - members
     places = np.empty(rows)
-    places[order] = np.minimum(given, BELOW_ONE)
+    places[order] = np.minimum(positions, BELOW_ONE)
     return places
 
 
@@ -72,9 +81,9 @@ def fine_cells_at(grouping: Grouping, codes: NDArray[Any], places: FloatArray) -
     ends = np.cumsum(shares)
     # Each group fills the interval from its number to the next; a cumulative sum per group keeps the ends exact.
     ends += groups - (ends - shares)[grouping.first][groups]
-    found = np.clip(np.searchsorted(ends, codes + places, side="right"), *_reach(grouping, shares, codes))
-    within = (codes + places - (ends - shares)[found]) / shares[found]
-    return grouping.order[found].astype(np.int64), np.clip(within, 0.0, BELOW_ONE)
+    cells = np.clip(np.searchsorted(ends, codes + places, side="right"), *_reach(grouping, shares, codes))
+    within = (codes + places - (ends - shares)[cells]) / shares[cells]
+    return grouping.order[cells].astype(np.int64), np.clip(within, 0.0, BELOW_ONE)
 
 
 def _reach(
@@ -102,12 +111,12 @@ def values_in_groups(
 
     ``places`` says where in their groups rows lie, by the number of the column; the other columns draw that here.
     """
-    known, found = places or {}, Values()
+    known, values = places or {}, Values()
     for number, (grouping, column) in enumerate(zip(groupings, codes.T, strict=True)):
         inside = known[number] if number in known else positions_in_groups(column, grouping.size, generator, rounding)
         fine, within = fine_cells_at(grouping, column, inside)
-        found[grouping.column.name] = values_in_fine_cells(grouping.column, fine, within)
-    return found
+        values[grouping.column.name] = values_in_fine_cells(grouping.column, fine, within)
+    return values
 
 
 MOST = 0.99
@@ -147,6 +156,10 @@ OUTERMOST = 8.0
 
 class HasMarginals(Protocol):
     """A model that knows expected counts."""
+
+    def marginal(self, columns: Sequence[int]) -> FloatArray:
+        """Return expected counts of a set of columns."""
+        ...
 
     def marginals(self, wanted: Sequence[Clique]) -> Mapping[Clique, FloatArray]:
         """Return expected counts of many sets of columns."""
@@ -189,10 +202,10 @@ class GroupQuantiles:
         """Return normal scores with the given means, each within its row's group."""
         first = ndtr((ndtri(self.low)[codes] - mean) / deviation)
         chance = ndtr((ndtri(self.high)[codes] - mean) / deviation) - first
-        found = np.clip(mean + deviation * ndtri(first + uniform * chance), -OUTERMOST, OUTERMOST)
+        scores = np.clip(mean + deviation * ndtri(first + uniform * chance), -OUTERMOST, OUTERMOST)
         far = np.flatnonzero(~(chance >= FAR))
-        found[far] = self.scores(codes[far], uniform[far])
-        return found
+        scores[far] = self.scores(codes[far], uniform[far])
+        return scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,3 +314,94 @@ def _positive(matrix: FloatArray) -> FloatArray:
 
 def _density(scores: FloatArray) -> FloatArray:
     return np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def move_within_groups(
+    bound: Schema, groupings: Sequence[Grouping], codes: NDArray[Any], values: Values, generator: np.random.Generator
+) -> Values:
+    """Return the rows with values of determining columns moved inside their groups; ``codes`` are rows of groups."""
+    places = {grouping.column.name: place for place, grouping in enumerate(groupings)}
+    moved = dict(values)
+    for rule in bound.rules:
+        if rule.dependence is None or rule.map is None or not set(rule.columns) <= set(places):
+            continue
+        source, target = (places[name] for name in rule.columns)
+        lookup = dependence_map(rule.map, *(bound[name] for name in rule.columns))
+        wanted = codes[:, source].astype(np.int64) * groupings[target].size + codes[:, target]
+        moved[rule.columns[0]] = _moved(
+            groupings[source], _cells_by_pair(groupings[source], groupings[target], lookup), wanted, moved, generator
+        )
+    return moved
+
+
+def _cells_by_pair(source: Grouping, target: Grouping, lookup: DependenceMap) -> NDArray[np.int64]:
+    """Return for each fine cell of the source the pair of its group and of the target's group, as one number."""
+    column = source.column
+    firsts = column.starts if column.is_ordered else levels_of(column)
+    missing = np.arange(column.size) == column.present_size
+    image = lookup.of(np.append(firsts, firsts[:1])[: column.size], missing)
+    return source.groups.astype(np.int64) * target.size + target.groups[codes_of(target.column, *image)]
+
+
+def _moved(
+    source: Grouping,
+    pairs: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    values: Values,
+    generator: np.random.Generator,
+) -> Masked:
+    """Return the source with rows in the wrong pair of groups moved to cells of the right one, where it has any."""
+    data, missing = values[source.column.name]
+    order = np.argsort(pairs, kind="stable")
+    upto = np.concatenate([[0.0], np.cumsum(source.shares[order])])
+    wrong = np.flatnonzero(pairs[codes_of(source.column, data, missing)] != wanted)
+    first, last = (np.searchsorted(pairs[order], wanted[wrong], side=side) for side in ("left", "right"))
+    room = upto[last] - upto[first] > 0
+    rows, first, last = wrong[room], first[room], last[room]
+    sought = upto[first] + generator.random(len(rows)) * (upto[last] - upto[first])
+    cells = order[np.clip(np.searchsorted(upto, sought, side="right") - 1, first, last - 1)].astype(np.int64)
+    fresh, gone = values_in_fine_cells(source.column, cells, generator.random(len(cells)))
+    data, missing = data.copy(), missing.copy()
+    data[rows], missing[rows] = fresh, gone
+    return data, missing
+
+
+@dataclass(frozen=True)
+class ModelPairWeights:
+    """The groups of a model as places, and its pair tables as weights."""
+
+    groupings: Sequence[Grouping]
+    model: HasMarginals
+    noise: float = 0.0
+    """Standard deviation of the noise of a measured count."""
+
+    def cut(self, name: str) -> ColumnPartition:
+        """Return the groups of a column; each stands for its middle cell by mass, or for its commonest level."""
+        grouping = self.groupings[self._number(name)]
+        column, middle = grouping.column, _middle_codes(grouping)
+        values, missing = values_in_fine_cells(column, np.arange(column.size), np.full(column.size, 0.5))
+        plain = [plain_value(column, value, bool(none)) for value, none in zip(values, missing, strict=True)]
+        heads = [plain[code] for code in middle]
+        if not grouping.has_order:
+            return partition_of(column, grouping.groups, heads)
+        cut = partition_of(column, grouping.groups, heads, grouping.shares)
+        inner = tuple(tuple(plain[code] for code in np.flatnonzero(grouping.groups == g)) for g in range(grouping.size))
+        return replace(cut, inner=inner)
+
+    def weights(self, source: str, target: str) -> FloatArray:
+        """Return the expected counts of two columns."""
+        return np.maximum(self.model.marginal([self._number(source), self._number(target)]), 0.0)
+
+    def _number(self, name: str) -> int:
+        return next(n for n, grouping in enumerate(self.groupings) if grouping.column.name == name)
+
+
+def _middle_codes(grouping: Grouping) -> NDArray[np.int64]:
+    """Return the fine code for which each group stands."""
+    codes = np.zeros(grouping.size, np.int64)
+    for group in range(grouping.size):
+        inside = np.flatnonzero(grouping.groups == group)
+        shares = grouping.shares[inside]
+        middle = np.searchsorted(np.cumsum(shares), shares.sum() / 2) if grouping.has_order else shares.argmax()
+        codes[group] = inside[min(int(middle), len(inside) - 1)]
+    return codes

@@ -115,15 +115,15 @@ def subsample_pairs(
 
 def _larger_sets(columns: int, targets: Sequence[int]) -> list[Clique]:
     """Return sets of three, and of four where there is room for all of them; with targets those that hold one."""
-    found: list[Clique] = []
+    larger: list[Clique] = []
     for size in (3, LARGEST_SET):
         if comb(columns, size) > MOST_CANDIDATES * 10:
             break
         sets = [s for s in combinations(range(columns), size) if not targets or not set(targets).isdisjoint(s)]
-        if len(found) + len(sets) > MOST_LARGER:
+        if len(larger) + len(sets) > MOST_LARGER:
             break
-        found += sets
-    return found
+        larger += sets
+    return larger
 
 
 def requested_marginals(workload: Any, names: Sequence[str]) -> dict[Clique, float]:

@@ -126,8 +126,8 @@ class Grid:
             "grid_shape": list(noisy.counts.shape),
             **sampled.statistics,
         }
-        made = {("synthetic",): rows_table(schema, sampled.values)}
-        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
+        rows_drawn = rows_table(schema, sampled.values)
+        return Output({("synthetic",): rows_drawn}, single=True, statistics=statistics, notes=sampled.notes)
 
     @classmethod
     def example(cls, schema: Schema) -> Grid:

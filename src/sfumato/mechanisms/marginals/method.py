@@ -131,8 +131,8 @@ def measure_one_way(table: Table, names: Sequence[str], noise: PlannedNoise) -> 
     counts = fine.marginals([(name,) for name in names])
 
     def noisy(true: Counts, _: Fraction) -> tuple[FloatArray, float]:
-        found, variance = noise.add(true)
-        return found.astype(float), math.sqrt(variance)
+        noisy_counts, variance = noise.add(true)
+        return noisy_counts.astype(float), math.sqrt(variance)
 
     measured = [
         (measure_layers if name in layered else measure_flat)(schema[name], counts[(name,)], noisy) for name in names
@@ -275,7 +275,7 @@ class Marginals:
 
         def draw(rows: int) -> Values:
             codes = model.draw(rows, generator)
-            return {name: singles.draw(schema[name], found, generator) for name, found in codes.items()}
+            return {name: singles.draw(schema[name], column_codes, generator) for name, column_codes in codes.items()}
 
         rows_drawn, sampled = sample_table(schema, draw, count, generator)
         return Output(
@@ -287,7 +287,9 @@ class Marginals:
         pairs = self.chosen_pairs(table.schema)
         counts = table.marginals(pairs) if pairs else {}
         noisy = {pair: noise.add(counts[pair]) for pair in pairs}
-        return {pair: found for pair, (found, _) in noisy.items()}, {pair: var for pair, (_, var) in noisy.items()}
+        return {pair: noisy_counts for pair, (noisy_counts, _) in noisy.items()}, {
+            pair: var for pair, (_, var) in noisy.items()
+        }
 
     @classmethod
     def example(cls, schema: Schema) -> Marginals:

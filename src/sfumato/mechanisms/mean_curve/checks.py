@@ -128,12 +128,12 @@ def path_matrix(paths: ArrayLike) -> FloatArray:
 
 def _unlike(paths: Any) -> str:
     try:
-        found = sorted({len(path) for path in paths})
+        lengths = sorted({len(path) for path in paths})
     except TypeError:
-        found = []
-    if len(found) < 2:
+        lengths = []
+    if len(lengths) < 2:
         return "found values that are not numbers"
-    return f"found paths on grids of {', '.join(str(length) for length in found)} points"
+    return f"found paths on grids of {', '.join(str(length) for length in lengths)} points"
 
 
 def refuse(problems: Sequence[str], where: str) -> None:

@@ -116,9 +116,9 @@ def _numbers(batch: Any, columns: Sequence[Column], first: int) -> list[FloatArr
     values = {c.name: to_array(batch.column(first + i), c) for i, c in enumerate(columns)}
     for column in columns:
         low, high = column.numeric_bounds
-        found = values[column.name]
+        numbers = values[column.name]
         if column.outside == "missing":
-            values[column.name] = np.where((found >= low) & (found <= high), found, math.nan)
+            values[column.name] = np.where((numbers >= low) & (numbers <= high), numbers, math.nan)
     require_in_domain(columns, values)
     return [np.asarray(values[c.name], float) for c in columns]
 

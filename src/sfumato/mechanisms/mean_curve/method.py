@@ -147,9 +147,9 @@ class MeanCurve:
         wrong = [] if self.interpolation is None else word_problems(self.interpolation, "interpolation", RULES)
         gaps = self.default is not None and self.interpolation is None and self.time is None
         problems = [*wrong, *(["default is for gaps: give interpolation='linear' or 'step' with it"] if gaps else [])]
-        given = {"curve": self.curve, "points": self.points, "people": self.people}
+        long_only = {"curve": self.curve, "points": self.points, "people": self.people}
         if self.time is None:
-            return problems + [f"{name} is for long tables: give time and value" for name, v in given.items() if v]
+            return problems + [f"{name} is for long tables: give time and value" for name, v in long_only.items() if v]
         problems += ["columns are the grid of a wide table: leave them out of a long one"] if self.columns else []
         if (self.points is None) == (self.positions is None):
             problems.append("a long table needs its grid: either points (such as 24) or positions")
@@ -211,8 +211,8 @@ class MeanCurve:
         problems += long_problems(schema, long)
         problems += [f"a grid has at most {LARGEST_GRID:,} points"] if size > LARGEST_GRID else []
         problems += ["adjacency 'replace' needs the public number of curves: people"] * (replaced and not self.people)
-        told = "people is for adjacency 'replace'; here the number of curves is released with noise"
-        return problems + [told] * (self.people is not None and not replaced)
+        not_replace = "people is for adjacency 'replace'; here the number of curves is released with noise"
+        return problems + [not_replace] * (self.people is not None and not replaced)
 
     def _divisor(self, schema: Schema) -> int | None:
         """Return the public number of curves, where it is public."""
@@ -270,8 +270,8 @@ class MeanCurve:
 
     def _default_path(self, size: int) -> FloatArray:
         """Return the public curve of somebody without points."""
-        given = [float(to_fraction(number)) for number in self.default or (0,)]
-        return np.full(size, given[0]) if len(given) == 1 else np.array(given)
+        numbers = [float(to_fraction(number)) for number in self.default or (0,)]
+        return np.full(size, numbers[0]) if len(numbers) == 1 else np.array(numbers)
 
     def require_table(self, table: Table, plan: Plan) -> None:
         """Refuse a long table with more curves than the public number of people, before anything is spent."""
@@ -280,10 +280,10 @@ class MeanCurve:
             return
         raw = table.source.engine.table
         count = cast_to_kind(raw[long.curve], table.schema[long.curve]).nunique().as_table()
-        found = int(table.source.engine.aggregate(count).column(0)[0].as_py())
-        if found > people:
+        curves = int(table.source.engine.aggregate(count).column(0)[0].as_py())
+        if curves > people:
             raise TableError(
-                f"column {long.curve!r} tells {found:,} curves apart, and people says {people:,}",
+                f"column {long.curve!r} tells {curves:,} curves apart, and people says {people:,}",
                 next_step="give the public number of people; those without points have the default curve",
             )
 
@@ -340,10 +340,10 @@ class MeanCurve:
     def _grid_error(self, on: KernelBasis, rho: float) -> dict[str, float]:
         """Return how far the grid leads from the whole axis, where the theorem says anything."""
         length = None if self.length_scale is None else float(to_fraction(self.length_scale))
-        found = discretisation_error(
+        error = discretisation_error(
             rho, smoothness=1, positions=on.positions.tolist(), kernel=self.kernel, length_scale=length
         )
-        bound = found.root_mean_square
+        bound = error.root_mean_square
         return {"grid_error_per_kernel_norm": bound} if math.isfinite(bound) else {}
 
     def true_values(self, table: Table) -> dict[tuple[str, ...], pa.Table]:

@@ -165,21 +165,23 @@ class PlausibleDeniability:
         stated = {"k": self.k, "epsilon0": self.epsilon0, "t": self.t}
         if self.epsilon is not None:
             both = any(value is not None for value in stated.values())
-            found = ["epsilon is a total from which k, epsilon0 and t follow: give either it or them"] if both else []
-            return found + epsilon_problems(self.epsilon)
+            problems = (
+                ["epsilon is a total from which k, epsilon0 and t follow: give either it or them"] if both else []
+            )
+            return problems + epsilon_problems(self.epsilon)
         if self.k is None or self.epsilon0 is None:
             return [
                 "the privacy test needs k and epsilon0, or a total epsilon from which they follow: give epsilon=8 "
                 "(and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9"
             ]
-        found = number_problems(self.k, "k", "1", str(MOST_SEEDS), whole=True)
-        found += number_problems(
+        problems = number_problems(self.k, "k", "1", str(MOST_SEEDS), whole=True)
+        problems += number_problems(
             self.epsilon0,
             "epsilon0",
             fraction_to_text(to_fraction(LEAST_NOISE)),
             fraction_to_text(to_fraction(MOST_NOISE)),
         )
-        return found + ([] if self.t is None else number_problems(self.t, "t", "1", str(MOST_SEEDS), whole=True))
+        return problems + ([] if self.t is None else number_problems(self.t, "t", "1", str(MOST_SEEDS), whole=True))
 
     def privacy_test(self, rows: int = DEFAULT_ROWS) -> PrivacyTest:
         """Return k, t, gamma, epsilon0 and the (epsilon, delta) of one row, when ``rows`` rows are made."""
@@ -291,8 +293,8 @@ class PlausibleDeniability:
         names, budget = self.chosen_columns(schema), self.budget(count)
         proposal, prior = self._model(table, plan, budget, randomness)
         seeds = SeedRows.of(*count_nonempty_cells(table.source.engine, schema, names))
-        made = attempt_rows(seeds, proposal, prior(count), budget.test, randomness)
-        first = [made]
+        attempts = attempt_rows(seeds, proposal, prior(count), budget.test, randomness)
+        first = [attempts]
 
         def draw(wanted: int) -> dict[str, Codes]:
             codes = first.pop() if first else prior(wanted)
@@ -300,8 +302,8 @@ class PlausibleDeniability:
 
         sampled = sample_rows(schema, draw, count, randomness.generator)
         statistics = _statistics(budget, proposal) | sampled.statistics
-        made = {("synthetic",): rows_table(schema, sampled.values)}
-        return Output(made, single=True, statistics=statistics, notes=sampled.notes)
+        rows_drawn = rows_table(schema, sampled.values)
+        return Output({("synthetic",): rows_drawn}, single=True, statistics=statistics, notes=sampled.notes)
 
     def _model(self, table: Table, plan: Plan, budget: RecordBudget, randomness: Randomness) -> tuple[Proposal, Any]:
         schema, uniform = table.schema, randomness.uniform

@@ -216,8 +216,8 @@ class _PilotDraws:
         measured = tree_marginals(self.method.name, self.table.schema.names, budget, "gaussian")
         plan = measured.plan(self.table.schema, "seeded")
         counts = {
-            names: np.rint(found * self._times).astype(np.int64)
-            for names, found in self.table.marginals(measured.sets).items()
+            names: np.rint(noisy_counts * self._times).astype(np.int64)
+            for names, noisy_counts in self.table.marginals(measured.sets).items()
         }
         return learn_tree({names: counts[names] for names in measured.sets}, plan, None, Randomness.of(self.seed))
 

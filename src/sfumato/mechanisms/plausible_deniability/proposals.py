@@ -116,13 +116,13 @@ class PrefixProposal:
     def propose(self, seeds: Codes, uniform: UniformSource) -> Codes:
         """Return candidates: each keeps its own number of attributes."""
         kept = np.searchsorted(np.cumsum(self.keep)[:-1], uniform.random(len(seeds)), side="right")
-        made = seeds.copy()
+        candidates = seeds.copy()
         for step, (name, place) in enumerate(zip(self.order, self.places, strict=True)):
             parent = self.tree.parents.get(name)
-            given = np.zeros(len(seeds), np.int64) if parent is None else made[:, self.names.index(parent)]
-            drawn = draw_conditional(self.tree.table(name), given, uniform)
-            made[:, place] = np.where(step < kept, made[:, place], drawn)
-        return made
+            parent_codes = np.zeros(len(seeds), np.int64) if parent is None else candidates[:, self.names.index(parent)]
+            drawn = draw_conditional(self.tree.table(name), parent_codes, uniform)
+            candidates[:, place] = np.where(step < kept, candidates[:, place], drawn)
+        return candidates
 
     def log_proposals(self, candidates: Codes) -> FloatArray:
         """Return log p_s(y) for seeds that agree with y in exactly 0, 1, ... leading attributes."""
@@ -137,9 +137,11 @@ class PrefixProposal:
         steps = np.empty(candidates.shape)
         for step, (name, place) in enumerate(zip(self.order, self.places, strict=True)):
             parent = self.tree.parents.get(name)
-            given = np.zeros(len(candidates), np.int64) if parent is None else candidates[:, self.names.index(parent)]
+            parent_codes = (
+                np.zeros(len(candidates), np.int64) if parent is None else candidates[:, self.names.index(parent)]
+            )
             with np.errstate(divide="ignore"):
-                steps[:, step] = np.log(self.tree.table(name)[given, candidates[:, place]])
+                steps[:, step] = np.log(self.tree.table(name)[parent_codes, candidates[:, place]])
         return steps
 
     def plausible(self, table: SeedRows, seeds: Codes, candidates: Codes, gamma: float) -> NDArray[np.int64]:

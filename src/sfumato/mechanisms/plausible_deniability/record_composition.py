@@ -105,10 +105,10 @@ def cheapest_test(total_epsilon: float, total_delta: float, records: int, gamma:
     >>> cheapest_test(8.0, 1e-5, 100, 2.0).k
     183
     """
-    found = [
+    candidates = [
         _cheapest(total_epsilon, total_delta, share * total_delta / records, records, gamma) for share in DELTA_SHARES
     ]
-    tests = [test for test in found if test is not None]
+    tests = [test for test in candidates if test is not None]
     if not tests:
         raise PlanError(
             f"epsilon {total_epsilon:g} and delta {total_delta:g} cannot pay for {records:,} records",

@@ -80,7 +80,7 @@ def _count_in_cell(
     ``rows`` holds order, codes, counts and ends of the :class:`SortedRows`.
     """
     order, codes, counts, ends = rows
-    found, row, depth, columns = 0, 0, 0, len(order)
+    inside, row, depth, columns = 0, 0, 0, len(order)
     while row < len(codes):
         skipped = False
         while depth < columns:
@@ -91,11 +91,11 @@ def _count_in_cell(
                 skipped = True
                 break
         if not skipped:
-            found += counts[row]
+            inside += counts[row]
         row = ends[depth - 1, row]
         while row < len(codes) and depth > 0 and ends[depth - 1, row - 1] == row:
             depth -= 1  # the next row begins a new run at this depth, too
-    return found
+    return inside
 
 
 @jit
@@ -153,7 +153,7 @@ def count_plausible_seeds(
     costs: NDArray[np.int64], sizes: Codes, width: int, rows: SortedRows, seeds: Codes, candidates: Codes
 ) -> Codes:
     """Return how many rows lie in the cell of each seed, given its candidate."""
-    found = np.zeros(len(candidates), np.int64)
+    counts = np.zeros(len(candidates), np.int64)
     parts = (rows.order, rows.codes, rows.counts, rows.ends)
-    _count(costs, sizes, width, parts, np.ascontiguousarray(seeds), np.ascontiguousarray(candidates), found)
-    return found
+    _count(costs, sizes, width, parts, np.ascontiguousarray(seeds), np.ascontiguousarray(candidates), counts)
+    return counts

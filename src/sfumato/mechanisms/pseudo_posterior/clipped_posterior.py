@@ -85,8 +85,8 @@ class RegressionDraw:
         self, predictors: ArrayLike | None, generator: np.random.Generator, rows: int | None = None
     ) -> FloatArray:
         """Return synthetic values of the target, one for each row of predictors; ``rows`` where there are none."""
-        given = () if predictors is None else predictors
-        design = np.asarray(given, dtype=float).reshape(-1, len(self.centres)) if self.centres else None
+        columns = () if predictors is None else predictors
+        design = np.asarray(columns, dtype=float).reshape(-1, len(self.centres)) if self.centres else None
         size = rows if design is None else len(design)
         mean = np.full(size or 0, self.coefficients[0])
         if design is not None:

@@ -106,8 +106,10 @@ class NoisyShares:
         """The Dirichlet posterior of each cell: cells that the noise drowns fall back on all cells together."""
         pooled = project_counts(self.counts.sum(axis=0), max(float(self.counts.sum()), 1.0)) + 1
         prior = PRIOR_RECORDS * (1 + self.deviation) * len(pooled) * pooled / pooled.sum()
-        found = [project_counts(row, float(row.sum())) if row.sum() > 0 else np.zeros(len(row)) for row in self.counts]
-        return prior + np.array(found)
+        cell_counts = [
+            project_counts(row, float(row.sum())) if row.sum() > 0 else np.zeros(len(row)) for row in self.counts
+        ]
+        return prior + np.array(cell_counts)
 
     def draw(self, generator: np.random.Generator) -> LevelShares:
         """Return one draw of the shares; further ones cost nothing more."""

@@ -49,12 +49,12 @@ def block_sizes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     [(64, 64, 32), (16, 16, 8), (4, 4, 2)]
     """
     smallest = [SMALLEST[0]] * (len(shape) - 1) + [SMALLEST[1]]
-    found: list[tuple[int, ...]] = []
+    sizes: list[tuple[int, ...]] = []
     factor = 1
     while factor * SMALLEST[0] <= LARGEST:
-        found.append(tuple(min(side, factor * least) for side, least in zip(shape, smallest, strict=True)))
+        sizes.append(tuple(min(side, factor * least) for side, least in zip(shape, smallest, strict=True)))
         factor *= SPLIT
-    return list(dict.fromkeys(found[::-1]))
+    return list(dict.fromkeys(sizes[::-1]))
 
 
 def hill_climb(scores: GridScores, start: IntArray) -> int:
@@ -65,11 +65,11 @@ def hill_climb(scores: GridScores, start: IntArray) -> int:
     while step:
         moves = np.concatenate([np.zeros((1, len(shape)), np.int64), *_axis_moves(len(shape), step)])
         near = np.clip(place + moves, 0, shape - 1)
-        found = scores.at_points(near, (1,) * len(shape)).ravel()
-        top = int(found.argmax())
-        if found[top] <= best:
+        near_scores = scores.at_points(near, (1,) * len(shape)).ravel()
+        top = int(near_scores.argmax())
+        if near_scores[top] <= best:
             step //= 2
-        place, best = near[top], max(best, int(found[top]))
+        place, best = near[top], max(best, int(near_scores[top]))
     return best
 
 
@@ -143,12 +143,12 @@ class GridDistribution:
     @cached_property
     def _sorted(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """For each part: its items sorted by level, and where every level starts."""
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        by_level: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         for part in self.items:
             level = weight_levels((self._top - part.bounds).astype(float), self.strength, UNITS).astype(np.int16)
             starts = np.searchsorted(np.sort(level, kind="stable"), np.arange(LAST_LEVEL + 2))
-            found.append((np.argsort(level, kind="stable"), starts))
-        return found
+            by_level.append((np.argsort(level, kind="stable"), starts))
+        return by_level
 
     @cached_property
     def _weights(self) -> list[int]:

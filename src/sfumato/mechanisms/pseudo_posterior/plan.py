@@ -253,8 +253,8 @@ class PrivateTarget:
             )
         if not self.public_predictors:
             return known
-        said = f"the predictors ({names}) and the number of rows are public and released as they are; "
-        return (f"{said}what is hidden is {hidden}", *known)
+        sentence = f"the predictors ({names}) and the number of rows are public and released as they are; "
+        return (f"{sentence}what is hidden is {hidden}", *known)
 
     def _noise_words(self, part: EventPart) -> tuple[str, float]:
         """Return what a stage says about noisy statistics, and the scale that it shows."""

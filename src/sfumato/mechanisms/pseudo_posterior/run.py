@@ -1,4 +1,4 @@
-"""Read the rows once, draw private parameters, and make rows from them alone.
+"""Run a private pseudo posterior: read the rows once, draw private parameters, make rows from them alone.
 
 Proof note. The parameters of the target given its predictors are drawn by
 :mod:`sfumato.mechanisms.pseudo_posterior.clipped_posterior`, or from
@@ -75,13 +75,13 @@ class TargetRun:
             else:
                 drawn.append(self._synthetic(schema, draw, tree, count, randomness.generator))
             tables[key] = rows_table(self.public.schema, drawn[-1].values)
-        said = {
+        choices = {
             "way": self.public.chosen(plan.rows),
             "family": self.public.model.family,
             "copies": self.public.copies,
             "not_synthesised": list(self.public.kept_names),
         }
-        facts = said | repair_statistics(drawn)
+        facts = choices | repair_statistics(drawn)
         return Output(tables, single=self.public.copies == 1, statistics=facts, notes=rule_notes(drawn))
 
     def _affordable(self, total: float) -> int:

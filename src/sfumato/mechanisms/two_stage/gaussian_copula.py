@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfumato.arrays import IntArray, project_counts
-from sfumato.mechanisms.lattice_stages import STEPS
+from sfumato.mechanisms.lattice_sums import STEPS
 from sfumato.mechanisms.two_stage.compiled_loops import quantise_vectors
 from sfumato.sampling.public_box import BoundedAxis, FloatArray
 
@@ -158,15 +158,15 @@ def copula_correlation(marginals: InputMarginals, noisy: FloatArray, sigma: floa
     raw = noisy * unit
     wanted = raw * np.maximum(0.0, 1 - (sigma * unit) ** 2 / np.maximum(raw**2, 1e-300))
     normals, pairs = _white_normals(columns), np.triu_indices(columns, 1)
-    kept, found = _attainable_scores(marginals, normals)
+    kept, attainable = _attainable_scores(marginals, normals)
     slope = np.maximum(kept[pairs[0]] * kept[pairs[1]], LEAST_SLOPE)
     reached, matrix = np.zeros(len(wanted)), np.eye(columns)
     for _ in range(ROUNDS):
-        reached = np.clip(reached + (wanted - found) / slope, -0.98, 0.98)
+        reached = np.clip(reached + (wanted - attainable) / slope, -0.98, 0.98)
         matrix = np.eye(columns)
         matrix[pairs] = reached
         matrix = nearest_correlation(matrix + np.triu(matrix, 1).T)
-        _, found = _attainable_scores(marginals, normals @ np.linalg.cholesky(matrix).T)
+        _, attainable = _attainable_scores(marginals, normals @ np.linalg.cholesky(matrix).T)
     return matrix
 
 

@@ -78,10 +78,10 @@ class TwoStage:
 
     def layout(self, schema: Schema) -> ColumnRoles:
         """Return the columns by their part, or refuse with every problem."""
-        found = ColumnRoles.of(self.name, schema, as_names(self.target), self.inputs)
-        if len(found.targets) > 1:
+        roles = ColumnRoles.of(self.name, schema, as_names(self.target), self.inputs)
+        if len(roles.targets) > 1:
             raise PlanError("two-stage predicts one target", next_step="name one target, or release twice")
-        return found
+        return roles
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""

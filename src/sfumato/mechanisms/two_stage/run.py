@@ -17,7 +17,7 @@ from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.plan import Plan
 from sfumato.errors import TableError
-from sfumato.mechanisms.lattice_stages import LENGTH, noisy_sums
+from sfumato.mechanisms.lattice_sums import LENGTH, noisy_sums
 from sfumato.mechanisms.two_stage import gaussian_copula as inputs_stage
 from sfumato.mechanisms.two_stage import noise_aware_ridge as response_stage
 from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals, PrivateInputs
@@ -38,16 +38,16 @@ AnyFit = NumericResponse | CategoricalResponse
 
 def run_release(planned: PlannedTwoStage, table: Table, plan: Plan, randomness: Randomness) -> Output:
     """Measure both stages in a few passes, and draw rows with predicted targets."""
-    made = release_two_stage(planned.stages, lambda: stream_matrices(table, planned.columns), randomness)
-    count = sample_size(plan, made.total, len(planned.columns))
+    measured = release_two_stage(planned.stages, lambda: stream_matrices(table, planned.columns), randomness)
+    count = sample_size(plan, measured.total, len(planned.columns))
     generator = randomness.generator
 
     def draw(wanted: int) -> Values:
-        rows = np.hstack(made.draw(wanted, generator))
+        rows = np.hstack(measured.draw(wanted, generator))
         return {c.name: values_of_column(c, _coded(c, rows[:, i])) for i, c in enumerate(planned.columns)}
 
     sampled = sample_values(planned.schema, draw, count, generator)
-    facts = {"noisy_total": made.total, "features": planned.stages.rank, **sampled.statistics}
+    facts = {"noisy_total": measured.total, "features": planned.stages.rank, **sampled.statistics}
     drawn = {("synthetic",): rows_table(planned.schema, sampled.values)}
     return Output(drawn, single=True, statistics=facts, notes=sampled.notes)
 

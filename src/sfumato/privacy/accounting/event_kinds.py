@@ -86,7 +86,7 @@ def _odd_parts(event: Event, kind: EventKind) -> str | None:
         sizes = part.sensitivity >= 1 and part.changed_cells >= 1 and part.cells >= 0
         sizes = sizes and (part.threshold is None or kind.has_thresholds)
         if not (sizes and math.isfinite(part.scale) and part.scale > 0):
-            return f"the part {part.stage!r} makes no sense: sensitivity {part.sensitivity}, scale {part.scale}"
+            return f"the part {part.stage!r} is invalid: sensitivity {part.sensitivity}, scale {part.scale}"
     return None
 
 

@@ -151,7 +151,7 @@ class Guarantee(ReprMixin, BaseModel):
             )
         if self.exact_epsilon < 0 or not 0 <= self.exact_delta <= 1:
             raise AccountingError(
-                f"no promise has epsilon {self.epsilon} and delta {self.delta}",
+                f"no guarantee has epsilon {self.epsilon} and delta {self.delta}",
                 next_step="give an epsilon of at least 0 and a delta between 0 and 1",
             )
         return self

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from sfumato.arrays import FloatArray
-from sfumato.report.charts.axis import ticks
+from sfumato.report.charts.axis import Scale, ticks
 from sfumato.report.charts.svg import svg, text_width, truncate
 
 WIDTH, RIGHT, TITLE, FOOT = 400, 10, 20, 40
@@ -73,6 +73,14 @@ class _HeatmapFrame:
     @property
     def broad(self) -> float:
         return WIDTH - RIGHT - self.left
+
+    def across(self, side: HeatmapAxis) -> Scale:
+        """Return where numbers or dates stand from left to right."""
+        return Scale(side.edges[0], side.edges[-1], self.left, WIDTH - RIGHT)
+
+    def up(self, side: HeatmapAxis) -> Scale:
+        """Return where numbers or dates stand from the floor to the top."""
+        return Scale(side.edges[0], side.edges[-1], TITLE + self.high, TITLE)
 
 
 def fits_across(numbers: bool, labels: Sequence[str]) -> bool:
@@ -149,12 +157,8 @@ def _trend(
 ) -> list[str]:
     if len(line) < 2:
         return []
-    (left, right), (low, high) = ((side.edges[0], side.edges[-1]) for side in (across, down))
-    points = [
-        f"{frame.left + frame.broad * (x - left) / (right - left):.1f} "
-        f"{TITLE + frame.high * (1 - (y - low) / (high - low)):.1f}"
-        for x, y in line
-    ]
+    right, up = frame.across(across), frame.up(down)
+    points = [f"{right.at(x):.1f} {up.at(y):.1f}" for x, y in line]
     return [f'<path class="trend" d="M{"L".join(points)}"/>']
 
 
@@ -173,8 +177,8 @@ def _down_words(side: HeatmapAxis, frame: _HeatmapFrame) -> list[str]:
     """Return the words at the left: ticks of numbers, or as many levels as have room; the name stands above."""
     x = frame.left - 6
     if side.rises:
-        low, high = side.edges[0], side.edges[-1]
-        places = [(frame.high * (1 - (v - low) / (high - low)), w) for v, w in ticks(low, high, side.kind)]
+        up = frame.up(side)
+        places = [(up.at(value) - TITLE, word) for value, word in ticks(up.low, up.high, side.kind)]
     else:
         step = frame.high / side.size
         every = max(1, math.ceil(14 / step))
@@ -197,15 +201,14 @@ def _across_words(side: HeatmapAxis, frame: _HeatmapFrame) -> list[str]:
         f'<text class="word name" x="{frame.left + frame.broad / 2:.1f}" y="{y + frame.foot - 5:.1f}">'
         f"{truncate(side.name, int(frame.broad / LETTER))}</text>"
     )
-    return [title, *(across_ticks(side, frame.left, frame.broad, y) if side.rises else _level_words(side, frame, y))]
+    return [title, *(_ticks(frame.across(side), side.kind, y) if side.rises else _level_words(side, frame, y))]
 
 
-def across_ticks(side: HeatmapAxis, left: float, broad: float, y: float) -> list[str]:
+def _ticks(across: Scale, kind: str, y: float) -> list[str]:
     """Return the ticks of a real axis below a picture; words at its ends stay inside."""
-    low, high = side.edges[0], side.edges[-1]
     drawn: list[str] = []
-    for value, word in ticks(low, high, side.kind):
-        x = left + broad * (value - low) / ((high - low) or 1.0)
+    for value, word in ticks(across.low, across.high, kind):
+        x = across.at(value)
         inside = min(x, WIDTH - LETTER * len(word) / 2)
         drawn.append(f'<path class="line" d="M{x:.1f} {y:.1f}v4"/>')
         drawn.append(f'<text class="word" x="{inside:.1f}" y="{y + 18:.1f}">{escape(word)}</text>')

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from sfumato.arrays import FloatArray
 from sfumato.formatting import format_number
 from sfumato.report.cards import share
-from sfumato.report.charts.axis import bin_labels, ticks
+from sfumato.report.charts.axis import Scale, bin_labels, ticks
 from sfumato.report.charts.svg import LETTER, svg
 
 WIDTH, HEIGHT, SIDE, TOP, FLOOR = 340, 150, 8, 18, 122
@@ -135,17 +135,17 @@ def histogram(cells: HistogramBins, kind: str, words: str) -> Markup:
     drawn = (cells.occupied() if cells.counts or cells.noise is None else cells).even()
     top, spike = _ceiling(drawn)
     low, width = float(drawn.edges[0]), float(drawn.edges[-1] - drawn.edges[0]) or 1.0
-    across = [SIDE + (WIDTH - 2 * SIDE) * (float(edge) - low) / width for edge in drawn.edges]
-    marks = ticks(low, low + width, kind)
+    scale, up = Scale(low, low + width, SIDE, WIDTH - SIDE), Scale(0.0, top, FLOOR, TOP)
+    across = [scale.at(float(edge)) for edge in drawn.edges]
     above = None if spike is None else _spike_words(drawn, spike, (across[spike] + across[spike + 1]) / 2)
     parts = [
-        *_levels(drawn, top, None if above is None else above[1]),
-        *_bars(drawn, across, top, kind),
+        *_levels(drawn, up, None if above is None else above[1]),
+        *_bars(drawn, across, up, kind),
         f'<path class="line" d="M{SIDE} {FLOOR}H{WIDTH - SIDE}"/>',
-        *_strip(drawn, across, top),
-        *_curve(drawn, across, top),
-        *([] if drawn.true is None else [f'<path class="true" d="{_steps(across, drawn.true, top)}"/>']),
-        *(_tick(word, SIDE + (WIDTH - 2 * SIDE) * (place - low) / width) for place, word in marks),
+        *_strip(drawn, across, up),
+        *_curve(drawn, across, up),
+        *([] if drawn.true is None else [f'<path class="true" d="{_steps(across, drawn.true, up)}"/>']),
+        *(_tick(word, scale.at(place)) for place, word in ticks(low, low + width, kind)),
     ]
     if above is not None:
         parts.append(above[0])
@@ -164,20 +164,16 @@ def _ceiling(cells: HistogramBins) -> tuple[float, int | None]:
     return max(largest, noise), None
 
 
-def _height(amount: float, top: float) -> float:
-    return FLOOR - (FLOOR - TOP) * min(1.0, max(0.0, amount / top))
-
-
-def _levels(cells: HistogramBins, top: float, taken: ValueRange | None) -> list[str]:
+def _levels(cells: HistogramBins, up: Scale, taken: ValueRange | None) -> list[str]:
     """Return a line at one round height, with its amount at the end where bars are lower: how high the bars are.
 
     ``taken`` is where words stand above all bars already: words that would cover them go to the other end, or the
     line goes down to the next round height.
     """
-    places = [place for place, _ in ticks(0.0, top if cells.counts else 100 * top) if place > 0]
+    places = [place for place, _ in ticks(0.0, up.high if cells.counts else 100 * up.high) if place > 0]
     for place in reversed(places):
-        height = _height(place if cells.counts else place / 100, top)
-        for words, side, y in _level_words(cells, top, place, height):
+        height = up.at(place if cells.counts else place / 100)
+        for words, side, y in _level_words(cells, up, place, height):
             if taken is None or y >= ABOVE + LINE or not _span(words, side).meets(taken):
                 x = SIDE if side == "start" else WIDTH - SIDE
                 return [
@@ -187,7 +183,7 @@ def _levels(cells: HistogramBins, top: float, taken: ValueRange | None) -> list[
     return []
 
 
-def _level_words(cells: HistogramBins, top: float, place: float, height: float) -> Iterator[tuple[str, str, float]]:
+def _level_words(cells: HistogramBins, up: Scale, place: float, height: float) -> Iterator[tuple[str, str, float]]:
     """Give the words of a height with the end and the place where they may stand, the better end first."""
     words = format_number(place) if cells.counts else f"{place:g} %"
     near = max(1, math.ceil(len(words) * LETTER * len(cells.released) / (WIDTH - 2 * SIDE)))
@@ -195,7 +191,7 @@ def _level_words(cells: HistogramBins, top: float, place: float, height: float) 
     ends = (float(heights[:near].max()), "start"), (float(heights[-near:].max()), "end")
     for highest, side in sorted(ends, key=lambda end: end[0]):
         y = height - 4
-        if _height(highest, top) < y:  # bars stand behind the words: they go above all bars
+        if up.at(highest) < y:  # bars stand behind the words: they go above all bars
             yield f"line: {words}", side, ABOVE
         else:
             yield words, side, y
@@ -206,14 +202,13 @@ def _span(words: str, side: str) -> ValueRange:
     return ValueRange(SIDE, SIDE + wide) if side == "start" else ValueRange(WIDTH - SIDE - wide, WIDTH - SIDE)
 
 
-def _bars(cells: HistogramBins, across: Sequence[float], top: float, kind: str) -> list[str]:
+def _bars(cells: HistogramBins, across: Sequence[float], up: Scale, kind: str) -> list[str]:
     """Return a bar for each cell, with its amount for the pointer."""
     wide = GAP if len(cells.released) <= MOST_BARS // 2 else GAP / 2
     bars: list[str] = []
-    for i, (words, amount) in enumerate(
-        zip(bin_labels(cells.edges.tolist(), kind), cells.released.tolist(), strict=True)
-    ):
-        height = FLOOR - _height(amount, top)
+    labels = bin_labels(cells.edges.tolist(), kind)
+    for i, (words, amount) in enumerate(zip(labels, cells.released.tolist(), strict=True)):
+        height = FLOOR - up.at(amount)
         if height < 0.05:
             continue
         left, right = across[i] + wide / 2, across[i + 1] - wide / 2
@@ -223,25 +218,25 @@ def _bars(cells: HistogramBins, across: Sequence[float], top: float, kind: str) 
     return bars
 
 
-def _strip(cells: HistogramBins, across: Sequence[float], top: float) -> list[str]:
+def _strip(cells: HistogramBins, across: Sequence[float], up: Scale) -> list[str]:
     if cells.noise is None or not cells.noise.any():
         return []
-    return [f'<path class="noise" d="{_steps(across, cells.noise, top)}Z"/>']
+    return [f'<path class="noise" d="{_steps(across, cells.noise, up)}Z"/>']
 
 
-def _curve(cells: HistogramBins, across: Sequence[float], top: float) -> list[str]:
+def _curve(cells: HistogramBins, across: Sequence[float], up: Scale) -> list[str]:
     if cells.shape is None:
         return []
     middles = [(one + other) / 2 for one, other in pairwise(across)]
-    points = [f"{x:.1f} {_height(float(y), top):.1f}" for x, y in zip(middles, cells.shape, strict=True)]
+    points = [f"{x:.1f} {up.at(float(y)):.1f}" for x, y in zip(middles, cells.shape, strict=True)]
     return [f'<path class="shape" d="M{"L".join(points)}"/>']
 
 
-def _steps(across: Sequence[float], amounts: FloatArray, top: float) -> str:
+def _steps(across: Sequence[float], amounts: FloatArray, up: Scale) -> str:
     """Return the outline of a histogram from floor to floor; equal neighbours share a line."""
     parts, before = [f"M{across[0]:.1f} {FLOOR}"], ""
     for i, amount in enumerate(amounts.tolist()):
-        height = f"V{_height(amount, top):.1f}"
+        height = f"V{up.at(amount):.1f}"
         if height != before:
             parts.append(f"H{across[i]:.1f}{height}" if i else height)
         before = height
@@ -251,16 +246,13 @@ def _steps(across: Sequence[float], amounts: FloatArray, top: float) -> str:
 def _spike_words(cells: HistogramBins, spike: int, place: float) -> tuple[str, ValueRange]:
     """Return how high the bar is that is cut, and from where to where these words reach."""
     released = cells.in_words(float(cells.released[spike]))
-    words = (
-        f"cut: {released}"
-        if cells.true is None
-        else f"cut: true {cells.in_words(float(cells.true[spike]))}, here {released}"
-    )
+    words = f"cut: {released}"
+    if cells.true is not None:
+        words = f"cut: true {cells.in_words(float(cells.true[spike]))}, here {released}"
     half = LETTER * len(words) / 2
     middle = min(max(place, half), WIDTH - half)
-    return f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>', ValueRange(
-        middle - half, middle + half
-    )
+    text = f'<text class="word" x="{middle:.1f}" y="{ABOVE:g}">{escape(words)}</text>'
+    return text, ValueRange(middle - half, middle + half)
 
 
 def _tick(word: str, place: float) -> str:

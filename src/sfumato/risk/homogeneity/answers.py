@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from sfumato.formatting import percent
+from sfumato.formatting import join_names, percent
 from sfumato.privacy.exact import at_least
 from sfumato.risk.homogeneity.results import EpsilonChoiceRecord, RiskCurves, RiskPoint, SeveralCurves
 
@@ -61,7 +61,7 @@ def risk_answer(curves: RiskCurves | SeveralCurves) -> Answer:
         question,
         (
             f"{people_of(point.record.record, people).capitalize()} in expectation, if the neighbour knows their "
-            f"{listed(curves.identifiers)}.",
+            f"{join_names(curves.identifiers)}.",
             f"The neighbour reads a value for {people_of(point.any.record, people)}; {percent(point.ppv.record, 3)} of "
             "these readings are right.",
             f"Without any noise {people_of(limits.ceiling.record, people)} could be read off. Even pure noise leaves "
@@ -74,10 +74,10 @@ def risk_answer(curves: RiskCurves | SeveralCurves) -> Answer:
 
 def _several_risk_answer(curves: SeveralCurves) -> Answer:
     point, people = curves.example, curves.records
-    names = listed(curves.sensitive)
+    names = join_names(curves.sensitive)
     question = (
         f"If I publish this cross table with epsilon {point.epsilon:g}, whose {names} can a neighbour read off who "
-        f"knows their {listed(curves.identifiers)}?"
+        f"knows their {join_names(curves.identifiers)}?"
     )
     alone = "; ".join(f"{name} of {people_of(share.record, people)}" for name, share in point.each.items())
     return Answer(
@@ -149,7 +149,7 @@ def uniqueness_answer(curves: RiskCurves) -> Answer:
     question = f"With epsilon {point.epsilon:g}, is somebody who is alone in a cell seen to be alone?"
     if not point.alone:
         return Answer(
-            question, (f"Nobody is: every {listed(curves.identifiers)} of the table has two people or more.",)
+            question, (f"Nobody is: every {join_names(curves.identifiers)} of the table has two people or more.",)
         )
     return Answer(
         question,
@@ -167,9 +167,9 @@ def uniqueness_answer(curves: RiskCurves) -> Answer:
 def attacker(curves: RiskCurves | SeveralCurves) -> tuple[str, ...]:
     """Say who attacks, what they know and what they do."""
     several = isinstance(curves, SeveralCurves)
-    goal = listed(curves.sensitive) if several else curves.sensitive
+    goal = join_names(curves.sensitive) if several else curves.sensitive
     look = f"Goal: to learn a person's {goal}. Knowledge: the person is in the table, and their "
-    look += f"{listed(curves.identifiers)}. Method: look up the person's cell in the published table"
+    look += f"{join_names(curves.identifiers)}. Method: look up the person's cell in the published table"
     every = f"{noise_words(curves)}. All {curves.domain:,} cells of the public domain get noise"
     if several:
         reads = "keep the counts of 1 or more, and read off every column in which all of them agree."
@@ -199,15 +199,6 @@ def people_of(share: float, people: int) -> str:
     """Return a share of people as a number and in per cent."""
     count = f"{share * people:,.0f}" if share * people >= 0.5 or share == 0 else "fewer than 1"
     return f"{count} of {people:,} people ({percent(share, 3)})"
-
-
-def listed(names: tuple[str, ...]) -> str:
-    """Return names as a sentence has them.
-
-    >>> listed(("age", "sex", "region"))
-    'age, sex and region'
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _sentence(text: str) -> str:

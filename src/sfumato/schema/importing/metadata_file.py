@@ -40,7 +40,7 @@ def import_schema(path: str | Path, table: str | None = None, name: str | None =
     problems = [*chosen.problems, *_names(chosen), *(each for _, became in imported for each in became.problems)]
     words, dialect = _words(chosen, problems), _dialect(chosen, problems)
     if problems:
-        _refuse(f"{file} has {len(problems)} problem{'s' if len(problems) > 1 else ''}", problems, "mend the file")
+        _refuse(f"{file} has {len(problems)} problem{'s' if len(problems) > 1 else ''}", problems, "correct the file")
     columns = tuple(became.column for _, became in imported if became.column)
     notes = (DRAFT_NOTICE.format(file=file, format=format_), *_left(chosen, [became for _, became in imported]))
     if not any(column.role != "identifier" for column in columns):

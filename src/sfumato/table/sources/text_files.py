@@ -98,7 +98,7 @@ def _single_byte(path: str, chunk: bytes, error: UnicodeDecodeError, position: i
         place = position + error.start
         raise TableError(
             f"{path!r} is UTF-8 but for some bytes, the first of them {error.object[error.start]:#04x} at {place:,}",
-            next_step="mend the file where it was joined or edited; or say how it is encoded: --encoding cp1252",
+            next_step="correct the file where it was joined or edited; or say how it is encoded: --encoding cp1252",
         )
     encoding = "latin-1"
     for more in _chunks(path):
@@ -134,7 +134,7 @@ def convert_to_utf8(path: str, encoding: str, lenient: bool = False) -> str:
     except UnicodeError as error:
         raise TableError(
             f"{path!r} is not written in {encoding}",
-            next_step="say how it is encoded, such as --encoding cp1252; leave the option away to have it recognised",
+            next_step="say how it is encoded, such as --encoding cp1252; omit the option to have it detected",
         ) from error
     except OSError as error:
         raise disk_full_error(error) from error

@@ -19,16 +19,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.constraints.draw_rows import count_repairs
 from sfumato.constraints.functional_dependence import apply_maps, notes_on_maps, with_estimated_maps
-from sfumato.constraints.repair import repair, repair_notes
+from sfumato.constraints.repair import count_repairs, repair, repair_notes
 from sfumato.core.plan import refuse_memory
 from sfumato.errors import ModelError, PlanError
 from sfumato.mechanisms.graphical.domain_compression import Grouping
-from sfumato.mechanisms.graphical.functional_dependence import ModelPairWeights, move_within_groups
-from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.within_group_values import (
+    HasMarginals,
+    ModelPairWeights,
     WithinGroupDependence,
+    move_within_groups,
     values_in_groups,
     within_group_dependence,
 )
@@ -52,7 +52,7 @@ FREE = (
 )
 
 
-class GroupModel(Protocol):
+class GroupModel(HasMarginals, Protocol):
     """What every model of groups offers: the junction tree, the mixture of products, and the average of both."""
 
     @property
@@ -63,14 +63,6 @@ class GroupModel(Protocol):
     @property
     def total(self) -> float:
         """The noisy number of rows."""
-        ...
-
-    def marginal(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        """Return expected counts of a set of columns."""
-        ...
-
-    def marginals(self, wanted: Sequence[Clique]) -> dict[Clique, NDArray[np.float64]]:
-        """Return expected counts of many sets of columns."""
         ...
 
     def draw(self, rows: int, generator: np.random.Generator, rounding: bool = True) -> NDArray[np.int32]:
@@ -143,10 +135,10 @@ class FittedModel(ReprMixin):
         codes = self.model.draw(rows, generator, rounding)
         places = self.coupling.places(codes, generator, rounding)
         drawn = values_in_groups(self.groupings, codes, generator, rounding, places)
-        values, told = apply_maps(self.bound, move_within_groups(self.bound, self.groupings, codes, drawn, generator))
+        values, mapped = apply_maps(self.bound, move_within_groups(self.bound, self.groupings, codes, drawn, generator))
         mended = repair(self.bound, values, generator)
         notes = repair_notes(self.schema, values, mended.values, mended)
-        repaired = count_repairs(mended.repaired, told)
+        repaired = count_repairs(mended.repaired, mapped)
         notes = (*notes_on_maps(self.schema, self.bound), *notes)
         return ModelSample(rows_table(self.schema, mended.values), repaired, mended.replaced, notes)
 

@@ -171,12 +171,12 @@ def write_model(model: FittedModel, path: str | Path, overwrite: bool = False) -
 
 
 def _arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
-    found = {f"engine/{name}": np.asarray(array) for name, array in model.model.to_arrays().items()}
+    arrays = {f"engine/{name}": np.asarray(array) for name, array in model.model.to_arrays().items()}
     for number, grouping in enumerate(model.groupings):
-        found |= {f"groups/{number}": grouping.groups, f"shares/{number}": grouping.shares}
+        arrays |= {f"groups/{number}": grouping.groups, f"shares/{number}": grouping.shares}
         if grouping.column.is_ordered:
-            found[f"starts/{number}"] = grouping.column.starts
-    return found
+            arrays[f"starts/{number}"] = grouping.column.starts
+    return arrays
 
 
 def _document(model: FittedModel, guarantee: Guarantee, records: dict[str, ArrayRecord]) -> ModelDocument:
@@ -243,10 +243,10 @@ def _read_document(members: Mapping[str, bytes]) -> ModelDocument:
     if DOCUMENT not in members:
         raise ValueError(f"it holds no {DOCUMENT}")
     body: Any = json.loads(members[DOCUMENT].decode())
-    found = body.get("format") if isinstance(body, dict) else None
-    if found != FORMAT:
+    version = body.get("format") if isinstance(body, dict) else None
+    if version != FORMAT:
         raise ModelError(
-            f"a fitted model of format {found!r} is not understood",
+            f"a fitted model of format {version!r} is not understood",
             next_step=f"this release reads format {FORMAT}; use the version that wrote it",
         )
     if not LAYOUT.holds(body):

@@ -201,13 +201,15 @@ class SampleParts:
 
     def problems(self, folder: Path, records: Sequence[PartRecord]) -> list[str]:
         """Return what keeps a folder from being complete: parts that are absent, doubled or of another size."""
-        told = Counter(record.name for record in records)
+        reported = Counter(record.name for record in records)
         wanted = {self.name(place): self.size(place) for place in range(self.number)}
-        found = [f"{name}: told {told[name]} times" for name in wanted if told[name] != 1]
-        found += [
+        problems = [f"{name}: told {reported[name]} times" for name in wanted if reported[name] != 1]
+        problems += [
             f"{r.name}: {r.rows:,} rows, not {wanted.get(r.name, 0):,}" for r in records if r.rows != wanted.get(r.name)
         ]
-        return found + [f"{r.name}: not here, or of another size" for r in records if _size(folder / r.name) != r.bytes]
+        return problems + [
+            f"{r.name}: not here, or of another size" for r in records if _size(folder / r.name) != r.bytes
+        ]
 
 
 Runner = Callable[[Path, SampleParts], Iterable[PartRecord]]

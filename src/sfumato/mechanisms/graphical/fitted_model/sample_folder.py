@@ -107,8 +107,8 @@ def refuse_folder(target: Path, overwrite: bool = False) -> None:
         step = f"{ANOTHER}, or say overwrite=True (--force)"
         raise ModelError(f"{str(target)!r} exists, and is not overwritten unless asked", next_step=step)
     if not (target / MANIFEST).is_file():
-        told = f"{str(target)!r} holds no {MANIFEST}, so it is not a folder of rows and is not overwritten"
-        raise ModelError(told, next_step=ANOTHER)
+        message = f"{str(target)!r} holds no {MANIFEST}, so it is not a folder of rows and is not overwritten"
+        raise ModelError(message, next_step=ANOTHER)
 
 
 def write_folder(
@@ -173,8 +173,8 @@ def _named_failure(target: Path) -> Generator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        told = f"cannot write {str(target)!r}: {reason}"
-        raise ModelError(told, next_step="make room, or choose another place; nothing was left behind") from error
+        message = f"cannot write {str(target)!r}: {reason}"
+        raise ModelError(message, next_step="make room, or choose another place; nothing was left behind") from error
 
 
 def _told(target: Path, records: Sequence[PartRecord]) -> WrittenSample:

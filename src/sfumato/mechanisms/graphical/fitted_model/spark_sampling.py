@@ -51,8 +51,8 @@ def check_workers(session: Any) -> None:
 def write_parts_on_spark(session: Any, folder: Path, parts: SampleParts) -> list[PartRecord]:
     """Let every part be drawn by a task of its own; only records come back, so the driver holds no rows."""
     with _named_failures():
-        found = run_on_workers(session, parts.number, _task(str(folder), parts, __version__), TOLD)
-    return [PartRecord.model_validate_json(text) for text in found.column(0).to_pylist()]
+        records = run_on_workers(session, parts.number, _task(str(folder), parts, __version__), TOLD)
+    return [PartRecord.model_validate_json(text) for text in records.column(0).to_pylist()]
 
 
 def _task(folder: str, parts: SampleParts, version: str) -> Task:
@@ -100,8 +100,10 @@ def _named(text: str) -> ModelError:
         step = "make room, or choose another place; nothing was left behind"
         return ModelError(f"a worker cannot write its part: {_after(text, UNWRITTEN)}", next_step=step)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = lines[0][:200] if lines else "no reason was given"
-    return ModelError(f"the cluster did not draw the rows: {told}", next_step="look into Spark's log, then draw again")
+    reason = lines[0][:200] if lines else "no reason was given"
+    return ModelError(
+        f"the cluster did not draw the rows: {reason}", next_step="look into Spark's log, then draw again"
+    )
 
 
 def _after(text: str, mark: str) -> str:

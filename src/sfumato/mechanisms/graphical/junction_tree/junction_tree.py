@@ -215,10 +215,10 @@ def _eliminated(
 def junction_tree(sizes: Sequence[int], cliques: Iterable[Clique]) -> JunctionTree:
     """Build the tree whose cliques cover every given clique and every column; the largest clique is the root."""
     _, members, maximal = _eliminated(np.asarray(sizes, np.float64), cliques)
-    found = [frozenset(np.flatnonzero(row).tolist()) for row in members[maximal]]
-    found.sort(key=lambda clique: (-clique_cells(sizes, clique), sorted(clique)))
-    order, parents = _spanning_tree(found)
-    placed = [found[index] for index in order]
+    unordered = [frozenset(np.flatnonzero(row).tolist()) for row in members[maximal]]
+    unordered.sort(key=lambda clique: (-clique_cells(sizes, clique), sorted(clique)))
+    order, parents = _spanning_tree(unordered)
+    placed = [unordered[index] for index in order]
     separators = [
         clique & placed[parent] if parent >= 0 else frozenset[int]()
         for clique, parent in zip(placed, parents, strict=True)

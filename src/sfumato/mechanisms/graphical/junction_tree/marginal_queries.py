@@ -52,9 +52,9 @@ class MarginalQueries:
         """Return P(wanted, separator), where the wanted columns lie in this clique or beyond it."""
         branches: list[Labelled] = []
         needed = {column for column in wanted if column in self._cliques[node]}.union(separator)
-        for neighbour, told in self._told(node, wanted):
+        for neighbour, message in self._told(node, wanted):
             if neighbour != towards:
-                branches.append(self._message(neighbour, node, told))
+                branches.append(self._message(neighbour, node, message))
         told_through = {column for _, columns in branches for column in columns}
         inside = needed.union(told_through).intersection(self._cliques[node])
         result = self._within(node, tuple(sorted(inside)))
@@ -82,8 +82,8 @@ class MarginalQueries:
             order = [columns.index(column) for column in separator + wanted]
             table = table.transpose(order)
             mass = self._within(node, separator)[0].reshape(table.shape[: len(separator)] + (1,) * len(wanted))
-            told = np.divide(table, mass, out=np.zeros(table.shape), where=mass > 0)
-            self._messages[key] = (told, separator + wanted)
+            message = np.divide(table, mass, out=np.zeros(table.shape), where=mass > 0)
+            self._messages[key] = (message, separator + wanted)
         return self._messages[key]
 
     def _within(self, node: int, columns: Clique) -> Labelled:
@@ -104,29 +104,29 @@ class MarginalQueries:
             ways = self._ways[node] = np.full(len(self._schedule.sizes), -1, np.int32)
             for neighbour in self._neighbours[node]:
                 ways[list(self._side(neighbour, node))] = neighbour
-        found: dict[int, Clique] = {}
+        columns_by_way: dict[int, Clique] = {}
         for column in wanted:
             way = int(self._ways[node][column])
-            found[way] = (*found.get(way, ()), column)
-        return sorted((way, told) for way, told in found.items() if way >= 0)
+            columns_by_way[way] = (*columns_by_way.get(way, ()), column)
+        return sorted((way, columns) for way, columns in columns_by_way.items() if way >= 0)
 
     def _side(self, node: int, towards: int) -> frozenset[int]:
         """Return the columns that are seen through this node alone: beyond the edge and not in its separator."""
         key = (node, towards)
         if key not in self._beyond:
             sides = [self._side(other, node) for other in self._neighbours[node] if other != towards]
-            seen = frozenset(self._cliques[node]).union(*sides)
-            self._beyond[key] = seen.difference(self._separator(node, towards))
+            reached = frozenset(self._cliques[node]).union(*sides)
+            self._beyond[key] = reached.difference(self._separator(node, towards))
         return self._beyond[key]
 
     @cached_property
     def _neighbours(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self._cliques]
+        neighbours: list[list[int]] = [[] for _ in self._cliques]
         for node, parent in enumerate(self._schedule.tree.parents):
             if parent >= 0:
-                found[node].append(parent)
-                found[parent].append(node)
-        return found
+                neighbours[node].append(parent)
+                neighbours[parent].append(node)
+        return neighbours
 
     @cached_property
     def _cells(self) -> NDArray[np.int64]:

@@ -81,15 +81,15 @@ def sum_axes(table: NDArray[np.float64], axes: Axes) -> NDArray[np.float64]:
 def summed_many(table: NDArray[np.float64], wanted: Sequence[Axes]) -> list[NDArray[np.float64]]:
     """Return the table summed over each of several groups of axes; the last axes are summed once for all of them."""
     shorter = [table]
-    found: list[NDArray[np.float64]] = []
+    sums: list[NDArray[np.float64]] = []
     for axes in wanted:
         tail = 0
         while table.ndim - 1 - tail in axes:
             tail += 1
             if len(shorter) == tail:
                 shorter.append(sum_axes(shorter[-1], (table.ndim - tail,)))
-        found.append(sum_axes(shorter[tail], tuple(axis for axis in axes if axis < table.ndim - tail)))
-    return found
+        sums.append(sum_axes(shorter[tail], tuple(axis for axis in axes if axis < table.ndim - tail)))
+    return sums
 
 
 @cache
@@ -201,12 +201,12 @@ class MessagePassing:
 
     def marginals(self, beliefs: Sequence[Table]) -> list[Table]:
         """Return the probabilities of each factor's cells."""
-        found: list[Table] = [np.empty(0)] * len(self.schedule.cliques)
+        marginals: list[Table] = [np.empty(0)] * len(self.schedule.cliques)
         for node, table in zip(self.schedule.nodes, beliefs, strict=True):
             sums = summed_many(table, [inner.axes for _, inner in node.factors])
             for (index, _), marginal in zip(node.factors, sums, strict=True):
-                found[index] = marginal
-        return found
+                marginals[index] = marginal
+        return marginals
 
     def _collect(self, factors: Sequence[Table]) -> bool:
         """Send messages from the leaves to the root; return False where too little mass is left."""
@@ -240,9 +240,9 @@ class MessagePassing:
         """Send the beliefs of the root to the leaves; each clique then holds its exact probabilities."""
         tables = self._tables
         tables[0] /= self._messages[0]
-        for node, table, told in zip(self.schedule.nodes[1:], tables[1:], self._messages[1:], strict=True):
+        for node, table, message in zip(self.schedule.nodes[1:], tables[1:], self._messages[1:], strict=True):
             known = sum_axes(tables[node.parent], node.down.axes)
-            ratio = np.divide(known, told, out=np.zeros_like(told), where=told > 0)
+            ratio = np.divide(known, message, out=np.zeros_like(message), where=message > 0)
             table *= ratio.reshape(node.up.shape)
 
 
@@ -256,9 +256,9 @@ def log_space_marginals(schedule: MessageSchedule, potentials: Sequence[Table]) 
             "drop or mend one of the rules",
         )
     tables[0] -= messages[0]
-    for node, table, told in zip(schedule.nodes[1:], tables[1:], messages[1:], strict=True):
+    for node, table, message in zip(schedule.nodes[1:], tables[1:], messages[1:], strict=True):
         known = log_sum(tables[node.parent], node.down.axes)
-        ratio = np.subtract(known, told, out=np.full_like(told, -np.inf), where=told > -np.inf)
+        ratio = np.subtract(known, message, out=np.full_like(message, -np.inf), where=message > -np.inf)
         table += ratio.reshape(node.up.shape)
     return [np.exp(table) for table in tables]
 

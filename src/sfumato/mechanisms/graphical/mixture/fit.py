@@ -97,13 +97,13 @@ def step_runner(goal: MixtureLoss, backend: Backend) -> Runner:
     """Return what takes a block of steps, on the processor with NumPy or on whatever device JAX finds."""
     if backend == "numpy":
         return lambda state, rate: _block(goal, state, rate)
-    require_backend(backend)
+    require_jax()
     return _jax_runner(goal)
 
 
-def require_backend(backend: Backend) -> None:
-    """Refuse a backend whose library is not installed."""
-    if backend == "jax" and importlib.util.find_spec("jax") is None:
+def require_jax() -> None:
+    """Refuse the backend "jax" where its library is not installed."""
+    if importlib.util.find_spec("jax") is None:
         raise MissingExtra("backend='jax' needs JAX", next_step="pip install 'sfumato[deep]'")
 
 
@@ -173,11 +173,11 @@ class PenaltySearch:
 
 def noise_threshold(targets: Targets, generator: np.random.Generator) -> float:
     """Return the edge of the eigenvalues of the forces that noise alone would exert, for one simulated draw of it."""
-    reference, layout, seen = targets.reference, targets.layout, targets.seen_reference
-    spread = np.sqrt(_pair_weights(targets) * np.outer(seen, seen))
+    reference, layout, wide_reference = targets.reference, targets.layout, targets.seen_reference
+    spread = np.sqrt(_pair_weights(targets) * np.outer(wide_reference, wide_reference))
     draw = np.triu(generator.standard_normal(spread.shape), 1)
     # Noise in a coarse cell pushes all its levels alike: in the metric, each by the root of its share of the cell.
-    inside = targets.views.sums * np.sqrt(reference) / np.sqrt(seen[layout.levels :, None])
+    inside = targets.views.sums * np.sqrt(reference) / np.sqrt(wide_reference[layout.levels :, None])
     forces = fold_coarse(fold_coarse(spread * (draw + draw.T), inside).T, inside).T
     # Shares of a column sum to one: directions along its root shares do not exist.
     fixed = layout.members.T * np.sqrt(reference)[:, None]
@@ -199,10 +199,10 @@ def _pair_weights(targets: Targets) -> NDArray[np.float64]:
                 squares = _outer(
                     [parts[axis] ** 2 if axis in others else np.ones(len(parts[axis])) for axis in range(len(places))]
                 )
-                found = (block.weight * squares).sum(axis=others)
+                pair_weight = (block.weight * squares).sum(axis=others)
                 rows, columns = layout.block(places[i]), layout.block(places[j])
-                weights[rows, columns] += found
-                weights[columns, rows] += found.T
+                weights[rows, columns] += pair_weight
+                weights[columns, rows] += pair_weight.T
     return weights
 
 
@@ -213,14 +213,14 @@ def _outer(parts: list[Array]) -> Array:
 def _spectral_edge(forces: NDArray[np.float64]) -> float:
     """Return the mean size of the largest and the smallest eigenvalue: for noise both follow the same law."""
     if len(forces) <= DENSE_LEVELS:
-        found: Any = np.linalg.eigvalsh(forces)
+        eigenvalues: Any = np.linalg.eigvalsh(forces)
     else:
         from scipy.sparse import linalg
 
         # The stubs take whole tolerances only.
         eigsh: Any = linalg.eigsh
-        found = eigsh(forces, k=2, which="BE", tol=1e-2, v0=np.ones(len(forces)), return_eigenvectors=False)
-    return float(found.max() - found.min()) / 2
+        eigenvalues = eigsh(forces, k=2, which="BE", tol=1e-2, v0=np.ones(len(forces)), return_eigenvectors=False)
+    return float(eigenvalues.max() - eigenvalues.min()) / 2
 
 
 def choose_penalty(tables: Sequence[LinearMeasurement], search: PenaltySearch, generator: np.random.Generator) -> float:
@@ -233,8 +233,8 @@ def choose_penalty(tables: Sequence[LinearMeasurement], search: PenaltySearch, g
 
     def error(place: int) -> float:
         fresh = np.random.default_rng(seed)
-        found = minimise(targets, _share(place) * threshold, fresh, search.settings)
-        return half_squares(judge, found.levels, found.weights)
+        trial = minimise(targets, _share(place) * threshold, fresh, search.settings)
+        return half_squares(judge, trial.levels, trial.weights)
 
     return _share(_lowest(error, PLACES, FIRST_TRIED))
 

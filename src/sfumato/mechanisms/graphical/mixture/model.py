@@ -77,10 +77,10 @@ class MixtureModel:
     def marginals(self, wanted: Sequence[Clique]) -> dict[Clique, FloatArray]:
         """Return expected counts of many cliques: those that differ in their last column share one matrix product."""
         families: dict[Clique, list[int]] = defaultdict(list)
-        found = {clique: self.marginal(clique) for clique in wanted if not clique}
+        tables = {clique: self.marginal(clique) for clique in wanted if not clique}
         for clique in filter(None, wanted):
             families[clique[:-1]].append(clique[-1])
-        return found | {
+        return tables | {
             clique: table for first, lasts in families.items() for clique, table in self._family(first, lasts)
         }
 
@@ -152,8 +152,8 @@ def fit_mixture(
         quick = replace(settings, most_steps=min(QUICK_STEPS, settings.most_steps))
         share = choose_penalty(tables, PenaltySearch(targets.layout.sizes, total, tuple(supports), quick), generator)
     penalty = share * noise_threshold(targets, generator)
-    found = minimise(targets, penalty, generator, settings)
-    return _normalised_model(targets.layout, total, found, penalty)
+    fitted = minimise(targets, penalty, generator, settings)
+    return _normalised_model(targets.layout, total, fitted, penalty)
 
 
 def _refuse(settings: MixtureSettings, share: float | None, total: float) -> None:
@@ -171,13 +171,13 @@ def _refuse(settings: MixtureSettings, share: float | None, total: float) -> Non
         raise PlanError("the mixture cannot be fitted", problems, "give positive numbers")
 
 
-def _normalised_model(layout: LevelLayout, total: float, found: FitResult, penalty: float) -> MixtureModel:
+def _normalised_model(layout: LevelLayout, total: float, fitted: FitResult, penalty: float) -> MixtureModel:
     """Return the fit in float64, with shares that sum to one exactly and without the components that died out."""
-    weights = found.weights.astype(np.float64)
+    weights = fitted.weights.astype(np.float64)
     alive = weights * total >= min(LEAST_ROWS, weights.max() * total)
-    levels, weights = found.levels[:, alive].astype(np.float64), weights[alive] / weights[alive].sum()
+    levels, weights = fitted.levels[:, alive].astype(np.float64), weights[alive] / weights[alive].sum()
     levels /= np.add.reduceat(levels, layout.offsets[:-1], axis=0)[layout.owners]
-    return MixtureModel(layout.sizes, total, levels, weights, found.error, found.steps, found.converged, penalty)
+    return MixtureModel(layout.sizes, total, levels, weights, fitted.error, fitted.steps, fitted.converged, penalty)
 
 
 def _sample_rows(
@@ -217,8 +217,8 @@ def _column(table: FloatArray, counts: NDArray[np.int64], generator: np.random.G
     # The ends of component k are moved to k .. k + 1: one sorted list that all rows are looked up in.
     ladder = (ends + np.arange(components)[:, None]).ravel()
     points = _points(counts, owner, generator) if rounding else generator.random(len(owner))
-    found = np.searchsorted(ladder, owner + points, side="right") - owner * size
-    codes = np.clip(found, 0, size - 1).astype(np.int32)
+    unclipped = np.searchsorted(ladder, owner + points, side="right") - owner * size
+    codes = np.clip(unclipped, 0, size - 1).astype(np.int32)
     return codes[_shuffled_within(owner, generator)] if rounding else codes
 
 

@@ -219,8 +219,8 @@ def shares(xp: Any, goal: MixtureLoss, arrays: dict[str, Any], logits: Any) -> t
 def value_and_gradient(xp: Any, goal: MixtureLoss, arrays: dict[str, Any], logits: Any) -> tuple[Any, Any, Any]:
     """Return the penalised error, its part without the penalty, and the gradient by the logits."""
     levels, weights, logs = shares(xp, goal, arrays, logits)
-    seen = append_coarse(xp, levels, arrays["sums"])
-    weighted = seen * weights
+    all_levels = append_coarse(xp, levels, arrays["sums"])
+    weighted = all_levels * weights
     pair_error = weighted[: len(levels)] @ levels.T - arrays["pairs"]
     pair_force = arrays["pairs_weight"] * pair_error
     single_error = weighted.sum(1, keepdims=True) - arrays["single"]
@@ -229,8 +229,8 @@ def value_and_gradient(xp: Any, goal: MixtureLoss, arrays: dict[str, Any], logit
     # By a component's shares the error changes as its weight times ``push``; by its weight as the sums of ``pull``.
     product = with_zeros(xp, pair_force @ levels, arrays["sums"])
     push, pull = product + single_force, 0.5 * product + single_force
-    error, push, pull = _with_wide(xp, goal, arrays, seen, weights, (error, push, pull))
-    push, pull = fold_coarse(push, arrays["sums"]), (seen * pull).sum(0)
+    error, push, pull = _with_wide(xp, goal, arrays, all_levels, weights, (error, push, pull))
+    push, pull = fold_coarse(push, arrays["sums"]), (all_levels * pull).sum(0)
     ratio = arrays["penalty"] * (logs - arrays["log_reference"])
     information = (levels * ratio).sum(0)
     gradient = _by_logits(xp, arrays, levels, weights, push + ratio, pull + information)
@@ -264,15 +264,15 @@ def _with_wide(
 def half_squares(targets: Targets, levels: Array, weights: Array) -> float:
     """Return half the sum of squared errors of a mixture in units of the noise of any targets, in float64."""
     levels, weights = levels.astype(np.float64), weights.astype(np.float64)
-    seen = append_coarse(np, levels, targets.views.sums)
-    weighted = seen * weights
+    all_levels = append_coarse(np, levels, targets.views.sums)
+    weighted = all_levels * weights
     pairs = targets.pairs.weight * (weighted[: len(levels)] @ levels.T - targets.pairs.target) ** 2
-    found = 0.25 * pairs.sum() + 0.5 * (targets.single.weight * (weighted.sum(1) - targets.single.target) ** 2).sum()
+    total = 0.25 * pairs.sum() + 0.5 * (targets.single.weight * (weighted.sum(1) - targets.single.target) ** 2).sum()
     for places, block in targets.wide.items():
-        parts = [seen[targets.views.seen.block(place)] for place in places]
+        parts = [all_levels[targets.views.seen.block(place)] for place in places]
         cells = (products(parts[:-1]) * weights) @ parts[-1].T
-        found += 0.5 * (block.weight * (cells.reshape(block.target.shape) - block.target) ** 2).sum()
-    return float(found)
+        total += 0.5 * (block.weight * (cells.reshape(block.target.shape) - block.target) ** 2).sum()
+    return float(total)
 
 
 def adam(xp: Any, goal: MixtureLoss, arrays: dict[str, Any], state: tuple[Any, ...], rate: Any) -> tuple[Any, ...]:

@@ -10,14 +10,9 @@ from drawn import Panel, alone, write
 
 from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.two_stage import match, synthesise_inputs
+from sfumato.papers.two_stage.published.disclosure_bounds import blended, published_bound
 from sfumato.report.charts.marks import Axis, Clouds, LineMark, Lines, PointMark, common_axis
-from sfumato.risk.interval_disclosure import (
-    FloatArray,
-    blended,
-    interval_disclosure,
-    published_bound,
-    row_linkage,
-)
+from sfumato.risk.interval_disclosure import FloatArray, interval_disclosure, row_linkage
 
 TABLES, LID, EPSILON = "two-stage-rows.svg", "two-stage-lid.svg", "two-stage-epsilon.svg"
 PANEL = 210

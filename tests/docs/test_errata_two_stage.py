@@ -17,17 +17,16 @@ from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS, checked_gri
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_profit_ratio
 from sfumato.papers.two_stage.published import blending as rules
 from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.disclosure_bounds import (
+    blended,
+    corrected_inverse,
+    printed_inverse,
+    published_bound,
+)
 from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
 from sfumato.papers.two_stage.trial import column_tvds_w20
 from sfumato.privacy.randomness import Randomness
-from sfumato.risk.interval_disclosure import (
-    blended,
-    corrected_inverse,
-    interval_disclosure,
-    printed_inverse,
-    published_bound,
-    row_linkage,
-)
+from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.sampling.public_box import BoundedAxis
 
 DOCS = Path(__file__).parents[2] / "docs"

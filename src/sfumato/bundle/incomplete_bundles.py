@@ -47,8 +47,8 @@ def clean_up(
     if not is_folder(place):
         raise BundleError(f"{str(place)!r} is not a folder", next_step="give the folder in which bundles are written")
     book = None if ledger is None else Ledger.of(ledger)
-    found = [_finish_or_report(path, clean) for path in sorted(place.iterdir()) if _is_partial(path)]
-    return (*found, *(_marks(place, book) if book is not None else ()))
+    partial = [_finish_or_report(path, clean) for path in sorted(place.iterdir()) if _is_partial(path)]
+    return (*partial, *(_marks(place, book) if book is not None else ()))
 
 
 def _is_partial(path: Path) -> bool:
@@ -63,8 +63,8 @@ def _finish_or_report(path: Path, clean: bool) -> IncompleteBundle:
         if fault is None:
             return _finished(path)
         if not clean:
-            told = f"{fault}; no bundle came of it, and what it cost is spent; --clean removes it"
-            return IncompleteBundle(path=str(path), state="incomplete", detail=told)
+            detail = f"{fault}; no bundle came of it, and what it cost is spent; --clean removes it"
+            return IncompleteBundle(path=str(path), state="incomplete", detail=detail)
         shutil.rmtree(path)
         return IncompleteBundle(path=str(path), state="removed", detail=fault)
 
@@ -82,8 +82,8 @@ def _finished(path: Path) -> IncompleteBundle:
     match = NAME.match(path.name)
     target = path.with_name(match["name"] if match else f"{path.name}.bundle")
     if target.exists() or target.is_symlink():
-        told = f"a whole bundle, but {str(target)!r} is taken; move it by hand"
-        return IncompleteBundle(path=str(path), state="complete", detail=told)
+        detail = f"a whole bundle, but {str(target)!r} is taken; move it by hand"
+        return IncompleteBundle(path=str(path), state="complete", detail=detail)
     path.rename(target)
     return IncompleteBundle(path=str(target), state="finished", detail=f"every file was there; it was {path.name}")
 

@@ -113,10 +113,10 @@ def text_problems(folder: Path, schema: Schema) -> Iterator[str]:
 
 def date_problems(document: ReleaseDocument, schema: Schema) -> Iterator[str]:
     """Look whether the release is later than the confirmation of its schema; a day is for time zones."""
-    made = dt.datetime.fromisoformat(document.created_at).date()
+    released = dt.datetime.fromisoformat(document.created_at).date()
     signed = schema.confirmation
-    if signed is not None and signed.on > made + dt.timedelta(days=1):
-        yield f"{DOCUMENT} is of {made}, and its schema was confirmed on {signed.on}"
+    if signed is not None and signed.on > released + dt.timedelta(days=1):
+        yield f"{DOCUMENT} is of {released}, and its schema was confirmed on {signed.on}"
 
 
 def data_problems(schema: Schema, listed: ReleasedTable, table: pa.Table) -> Iterator[str]:

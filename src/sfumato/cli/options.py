@@ -84,7 +84,7 @@ AllowWeak = Annotated[
 ]
 AboutRows = Annotated[
     int | None,
-    typer.Option(min=1, help="Public or guessed number of rows of the table, used by the forecast only."),
+    typer.Option(min=1, help="Public or guessed number of rows, for the forecast; no released number depends on it."),
 ]
 Plan = Annotated[bool, typer.Option("--plan", help="Only print cost and accuracy; nothing is spent.")]
 Bundle = Annotated[str, typer.Argument(metavar="BUNDLE", help="Folder of a release.")]

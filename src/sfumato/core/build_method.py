@@ -122,15 +122,15 @@ def method_from_settings(
     try:
         return _build(choice.method, choice.settings, epsilon, delta), choice.reason
     except PlanError as error:
-        told = f"{error.next_step}; {choice.method} was taken because no --method was given"
-        raise PlanError(error.headline, error.problems, told) from error
+        step = f"{error.next_step}; {choice.method} was taken because no --method was given"
+        raise PlanError(error.headline, error.problems, step) from error
 
 
 def _build(name: str, settings: Mapping[str, Any], epsilon: str | None, delta: str | None) -> Method:
     cls = method_class(name)
     fields = {f.name: f for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
-    given = {key: value for key, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
-    values = {**settings, **given}
+    budget = {key: value for key, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
+    values = {**settings, **budget}
     problems = [f"{name} has no parameter {key!r}; it has {', '.join(fields)}" for key in values if key not in fields]
     problems += [
         f"{name} needs {key}: {_how_to_give(key)}"
@@ -213,13 +213,13 @@ def _as_sets(value: list[Any] | dict[str, Any]) -> list[Any]:
     return [[item] if isinstance(item, str) else item for item in value]
 
 
-def with_reason(made: Plan, reason: str | None) -> Plan:
+def with_reason(plan: Plan, reason: str | None) -> Plan:
     """Return the plan with the sentence that says why its method was taken, where nobody named one."""
-    return made if reason is None else made.model_copy(update={"notes": (reason, *made.notes)})
+    return plan if reason is None else plan.model_copy(update={"notes": (reason, *plan.notes)})
 
 
-def release_with_reason(made: Release, reason: str | None) -> Release:
+def release_with_reason(release: Release, reason: str | None) -> Release:
     """Return the release with the sentence that says why its method was taken, where nobody named one."""
     if reason is None:
-        return made
-    return dataclasses.replace(made, plan=with_reason(made.plan, reason), notes=(reason, *made.notes))
+        return release
+    return dataclasses.replace(release, plan=with_reason(release.plan, reason), notes=(reason, *release.notes))

@@ -58,11 +58,11 @@ def custom_object_names(parameters: Mapping[str, Any]) -> list[str]:
     >>> custom_object_names({"family": {"x": "own:gumbel"}, "gamma": "known", "ranges": "own:bands"})
     ['gumbel', 'bands']
     """
-    found: list[str] = []
+    names: list[str] = []
     for value in parameters.values():
         parts = cast("Mapping[str, Any]", value).values() if isinstance(value, Mapping) else (value,)
-        found += [part.removeprefix(OWN) for part in parts if is_custom_object(part)]
-    return found
+        names += [part.removeprefix(OWN) for part in parts if is_custom_object(part)]
+    return names
 
 
 def refuse_missing_objects(parameters: Mapping[str, Any]) -> None:

@@ -100,5 +100,7 @@ def _from_file(ask: DataRequest, schema: Schema) -> ScanPlan:
 
 
 def _step(ask: DataRequest, answer: Callable[[DataRequest, Schema], ScanPlan], schema: Schema) -> ScanStep:
-    found = answer(ask, schema)
-    return ScanStep(what=ask.what, where=found.where, passes=found.passes, at_most=found.at_most, leaves=found.leaves)
+    answered = answer(ask, schema)
+    return ScanStep(
+        what=ask.what, where=answered.where, passes=answered.passes, at_most=answered.at_most, leaves=answered.leaves
+    )

@@ -100,9 +100,9 @@ class Forecast(ReprMixin):
             _part("", self.tvd_1_q16, lambda share: f"{percent(share)} of the rows of a single column"),
             _part("", self.tvd_2_q16, lambda share: f"{percent(share)} of those of a table of two columns"),
         ]
-        told = [part for part in wrong if part]
-        if told:
-            yield f"In a wrong cell, numbers in 16 cells: {' and '.join(told)}."
+        phrases = [part for part in wrong if part]
+        if phrases:
+            yield f"In a wrong cell, numbers in 16 cells: {' and '.join(phrases)}."
         if self.smallest_relation is not None:
             yield _seen(self.smallest_relation)
 

@@ -19,37 +19,37 @@ if TYPE_CHECKING:
 NOTE = "the noise is comparable to the rows: single columns are blurred, and relations lost"
 
 
-def with_noise_note(made: Plan) -> Plan:
+def with_noise_note(plan: Plan) -> Plan:
     """Return a plan that says so where it is public that noise will drown the rows; it is a note, and stops nobody."""
-    if not made.expects_rows or made.forecast is None or not made.forecast.overwhelmed:
-        return made
-    return made.model_copy(update={"notes": (*made.notes, NOTE)})
+    if not plan.expects_rows or plan.forecast is None or not plan.forecast.overwhelmed:
+        return plan
+    return plan.model_copy(update={"notes": (*plan.notes, NOTE)})
 
 
-def refuse_if_noise_dominates(made: Plan, rows: int | None = None) -> None:
+def refuse_if_noise_dominates(plan: Plan, rows: int | None = None) -> None:
     """Stop where noise will drown so many rows: those of the plan, which are public or guessed, unless given here."""
-    judged = made.forecast if rows is None else made.forecast_for(rows)
-    if judged is not None and judged.overwhelmed and (rows is not None or made.expects_rows):
+    judged = plan.forecast if rows is None else plan.forecast_for(rows)
+    if judged is not None and judged.overwhelmed and (rows is not None or plan.expects_rows):
         raise OverwhelmedError(
-            f"the noise of this release is comparable to the rows of table {made.table!r}: single columns would be "
+            f"the noise of this release is comparable to the rows of table {plan.table!r}: single columns would be "
             "blurred, and relations lost. No release was made or charged",
-            (made.forecast or judged).sentences(),
+            (plan.forecast or judged).sentences(),
             "do what would help, or wait for more rows; to take it all the same, say --anyway (anyway=True)",
         )
 
 
-def unjudged(made: Plan) -> bool:
+def unjudged(plan: Plan) -> bool:
     """Whether nobody gave a number of rows, by which a release that noise would drown could be refused."""
-    return made.forecast is not None and not made.expects_rows
+    return plan.forecast is not None and not plan.expects_rows
 
 
-def forecast_of_release(made: Release) -> Forecast | None:
+def forecast_of_release(release: Release) -> Forecast | None:
     """Return the forecast of a release, with the number of rows that it tells itself."""
-    rows = public_row_count(made.schema.rows, made.statistics, made.plan.rows, _made_rows(made))
-    return made.plan.forecast_for(rows)
+    rows = public_row_count(release.schema.rows, release.statistics, release.plan.rows, _synthetic_rows(release))
+    return release.plan.forecast_for(rows)
 
 
-def public_row_count(stated: int | None, statistics: Any, asked: int | None, made: int | None) -> int | None:
+def public_row_count(stated: int | None, statistics: Any, asked: int | None, synthetic: int | None) -> int | None:
     """Return about how many private rows there are as far as a release tells: stated, noisy, or as many as it made.
 
     >>> public_row_count(None, {"noisy_total": 998.6}, 5000, 5000), public_row_count(None, {}, None, 1010)
@@ -59,8 +59,8 @@ def public_row_count(stated: int | None, statistics: Any, asked: int | None, mad
         return stated
     if "noisy_total" in statistics:
         return max(round(statistics["noisy_total"]), 1)
-    return made if asked is None else None
+    return synthetic if asked is None else None
 
 
-def _made_rows(made: Release) -> int | None:
-    return next(iter(made.tables.values())).num_rows if made.method.makes == "rows" else None
+def _synthetic_rows(release: Release) -> int | None:
+    return next(iter(release.tables.values())).num_rows if release.method.makes == "rows" else None

@@ -41,8 +41,8 @@ def mark_lost_on_failure(
     except kind as error:
         if ledger is not None and entries and not getattr(error, "__notes__", ()):
             marked = _mark_lost(ledger, entries, failure_reason(error))
-            told = f"{spend_summary(entries)}, because the private table was touched"
-            error.add_note(f"{told}; nothing was written{marked}")
+            spent = f"{spend_summary(entries)}, because the private table was touched"
+            error.add_note(f"{spent}; nothing was written{marked}")
         raise
 
 

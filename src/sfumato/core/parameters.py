@@ -41,7 +41,7 @@ def check_parameters(method: Any, more: Iterable[str] = ()) -> None:
     """
     hints = _hints(type(method))
     wrong = {name: list(_problems(name, hint, getattr(method, name))) for name, hint in hints.items()}
-    problems = [problem for found in wrong.values() for problem in found]
+    problems = [problem for each in wrong.values() for problem in each]
     problems += [problem for problem in more if not wrong.get(problem.split(" ", 1)[0])]
     if problems:
         raise PlanError(f"cannot make the method {method.name!r}", problems, f"see 'sfumato methods {method.name}'")
@@ -154,8 +154,8 @@ def _number_problems(name: str, value: Any) -> Iterator[str]:
         yield error.headline
         return
     if name in BUDGETS and (0 < number < SMALLEST_EPSILON or number > LARGEST_EPSILON):
-        found = f"{float(number):g}" if number < 10**300 else "more"
-        yield f"{name} must lie between {float(SMALLEST_EPSILON):g} and {LARGEST_EPSILON:,}, found {found}"
+        text = f"{float(number):g}" if number < 10**300 else "more"
+        yield f"{name} must lie between {float(SMALLEST_EPSILON):g} and {LARGEST_EPSILON:,}, found {text}"
 
 
 def _fits(value: Any, hint: Any) -> bool:

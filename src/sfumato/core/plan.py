@@ -119,18 +119,18 @@ class Plan(ReprMixin, BaseModel):
 
     def read_by(self, reading: DataAccess | None) -> Self:
         """Return the plan with what it says about the engine of the table at hand."""
-        made = self.model_copy()
-        object.__setattr__(made, "_reading", reading)
-        return made
+        plan = self.model_copy()
+        object.__setattr__(plan, "_reading", reading)
+        return plan
 
     def foreseen_by(self, schema: Schema, method: Any, rows: int | None) -> Self:
         """Return the plan with what its forecast needs: no file holds it, since all of it follows from public facts."""
-        made = self.model_copy()
-        vars(made).pop("forecast", None)  # that of another number of rows
+        plan = self.model_copy()
+        vars(plan).pop("forecast", None)  # that of another number of rows
         object.__setattr__(
-            made, "_foreseen", (schema, method, rows)
+            plan, "_foreseen", (schema, method, rows)
         )  # beside the fields: two plans are equal without it
-        return made
+        return plan
 
     @property
     def foreseen(self) -> tuple[Schema, Any, int | None]:
@@ -196,7 +196,7 @@ class Plan(ReprMixin, BaseModel):
             ("memory", memory),
             ("time", "" if time is None else f"about {max(time, 1):,.0f} s"),
             ("left in the ledger", left),
-            *((("runs on", told.where()), ("reads", told.how_often())) if (told := self._reading) else ()),
+            *((("runs on", access.where()), ("reads", access.how_often())) if (access := self._reading) else ()),
             *(("note", words) for words in self.notes),
             *(("rests on", words) for words in self.assumptions),
         ]
@@ -216,7 +216,7 @@ class Plan(ReprMixin, BaseModel):
 
         A plan with an exposure among its events has no cost: no sum would be true.
         """
-        said: dict[str, Any] = {"unit": protected_unit(schema), "cells": sum(stage.cells for stage in stages), **more}
+        facts: dict[str, Any] = {"unit": protected_unit(schema), "cells": sum(stage.cells for stage in stages), **more}
         formal = bool(events) and all(event.is_formal for event in events)
         epsilon, delta = basic_composition(events) if formal else (None, Fraction(0))
         return cls(
@@ -228,7 +228,7 @@ class Plan(ReprMixin, BaseModel):
             stages=tuple(stages),
             events=tuple(events),
             memory_bytes=memory_bytes,
-            **said,
+            **facts,
         )
 
     @classmethod
@@ -241,12 +241,12 @@ class Plan(ReprMixin, BaseModel):
         return cls.for_(method, schema, (stage,), (event,), memory_bytes, notes=tuple(notes))
 
 
-def cost_summary(made: Plan) -> str:
+def cost_summary(plan: Plan) -> str:
     """Return the cost in a few words: epsilon, delta and adjacency."""
-    if made.epsilon is None or not all(event.is_formal for event in made.events):
+    if plan.epsilon is None or not all(event.is_formal for event in plan.events):
         return "an exposure: no formal guarantee"
-    delta = f", delta {at_most(made.delta, 3)}" if to_fraction(made.delta) else ""
-    return f"epsilon {format_fraction(to_fraction(made.epsilon))}{delta} under {made.adjacency}"
+    delta = f", delta {at_most(plan.delta, 3)}" if to_fraction(plan.delta) else ""
+    return f"epsilon {format_fraction(to_fraction(plan.epsilon))}{delta} under {plan.adjacency}"
 
 
 def protected_unit(schema: Schema) -> str:

@@ -96,10 +96,10 @@ class Release(ReprMixin):
 
     def promising(self, guarantee: Guarantee, events: Sequence[Event] | None = None) -> Release:
         """Return the release with another guarantee (and events), which its model carries as well."""
-        said = self.events if events is None else tuple(events)
-        guarantee = guarantee.resting_on(said)
-        model = None if self.model is None else self.model.promised(guarantee, said, self.stamp)
-        return replace(self, guarantee=guarantee, events=said, model=model)
+        own = self.events if events is None else tuple(events)
+        guarantee = guarantee.resting_on(own)
+        model = None if self.model is None else self.model.promised(guarantee, own, self.stamp)
+        return replace(self, guarantee=guarantee, events=own, model=model)
 
     @cached_property
     def data(self) -> Any:
@@ -155,30 +155,30 @@ def plan(
     """
     schema = subject if isinstance(subject, Schema) else _table(subject).schema
     _refuse_non_method(method)
-    made = _plan_checked(method, schema, rows, check_seed(seed))
-    if any(event.is_formal for event in made.events):
+    planned = _plan_checked(method, schema, rows, check_seed(seed))
+    if any(event.is_formal for event in planned.events):
         schema.require_confirmed()
         if seed is not None:
-            require_samplable(scales_of(made.events), seeded=True)
-    made = made.model_copy(update={"notes": (*made.notes, *_notes(schema, method, made, rows, allow_weak))})
-    made = made.foreseen_by(schema, method, schema.rows if about_rows is None else check_about_rows(about_rows))
-    made = made.read_by(data_access_of(method, schema, None if subject is schema else _table(subject), rows))
+            require_samplable(scales_of(planned.events), seeded=True)
+    planned = planned.model_copy(update={"notes": (*planned.notes, *_notes(schema, method, planned, rows, allow_weak))})
+    planned = planned.foreseen_by(schema, method, schema.rows if about_rows is None else check_about_rows(about_rows))
+    planned = planned.read_by(data_access_of(method, schema, None if subject is schema else _table(subject), rows))
     book = open_ledger(ledger)
     if book is None:
-        return made
-    account = book.check(schema.name, made.events)
-    return made.model_copy(update=balance(book, account, made))
+        return planned
+    account = book.check(schema.name, planned.events)
+    return planned.model_copy(update=balance(book, account, planned))
 
 
-def _notes(schema: Schema, method: Method, made: Plan, rows: int | None, allow_weak: bool) -> tuple[str, ...]:
+def _notes(schema: Schema, method: Method, planned: Plan, rows: int | None, allow_weak: bool) -> tuple[str, ...]:
     """Return what the caller must be told; refuses a promise that would protect nobody."""
     ignored = f"{method.name} makes no rows, so rows is ignored"
-    promise = promised(schema, made, False, allow_weak)
+    promise = promised(schema, planned, False, allow_weak)
     return (
         *((ignored,) if rows is not None and method.makes != "rows" else ()),
         *promise.in_total,
         *_formula_note(schema),
-        *(said for said in promise.assumptions if said.endswith((UNCOVERED, NOT_BOUNDED))),
+        *(assumption for assumption in promise.assumptions if assumption.endswith((UNCOVERED, NOT_BOUNDED))),
         *clamping_notes(schema),
         *([note] if method.makes == "rows" and (note := note_on_copy(schema)) else []),
         *promise.warnings,
@@ -201,8 +201,8 @@ def _formula_note(schema: Schema) -> list[str]:
     named = [column.name for column in schema if any(_is_formula(value) for value in column.values or ())]
     if not named:
         return []
-    told = "begin with = + - or @: a spreadsheet takes such cells of data.csv for formulas"
-    return [f"levels of {', '.join(named)} {told}"]
+    warning = "begin with = + - or @: a spreadsheet takes such cells of data.csv for formulas"
+    return [f"levels of {', '.join(named)} {warning}"]
 
 
 def _is_formula(value: str | int) -> bool:
@@ -221,9 +221,9 @@ def open_ledger(ledger: LedgerChoice) -> Ledger | None:
     return None if ledger is None or ledger is False else Ledger.of(ledger)
 
 
-def balance(book: Ledger, account: Account, made: Plan) -> dict[str, str]:
+def balance(book: Ledger, account: Account, planned: Plan) -> dict[str, str]:
     """Return what is left of the cap before and after a plan."""
-    formal = [event for event in made.events if event.is_formal]
+    formal = [event for event in planned.events if event.is_formal]
     after = to_fraction(account.left_epsilon) - basic_composition(formal)[0]
     if account.composition != "basic":
         after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=formal) or 0)
@@ -252,32 +252,32 @@ def release(
     if ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)  # the caller, above the check of the arguments
     book = open_ledger(ledger)
-    made = with_noise_note(plan(_table(table), method, rows, book, seed, allow_weak, about_rows))
-    guarantee = promised(table.schema, made, book is not None, allow_weak)
-    require_samplable(scales_of(made.events), seed is not None)
+    planned = with_noise_note(plan(_table(table), method, rows, book, seed, allow_weak, about_rows))
+    guarantee = promised(table.schema, planned, book is not None, allow_weak)
+    require_samplable(scales_of(planned.events), seed is not None)
     report_progress("checking the table")
     table.require_valid()
     if isinstance(method, ChecksTableBeforeSpend):
-        method.require_table(table, made)
+        method.require_table(table, planned)
     if book is not None:
         table.rehearse()
-    if book is None or any(event.is_formal for event in made.events):  # a plan with both kinds spends, too
-        entries = book.spend(table.schema.name, made.events) if book is not None else ()
+    if book is None or any(event.is_formal for event in planned.events):  # a plan with both kinds spends, too
+        entries = book.spend(table.schema.name, planned.events) if book is not None else ()
         with mark_lost_on_failure(book, entries):
-            return run_recorded(table, method, made, guarantee, randomness, rows, book, entries)
-    return _record_exposure(run_recorded(table, method, made, guarantee, randomness, rows), book)
+            return run_recorded(table, method, planned, guarantee, randomness, rows, book, entries)
+    return _record_exposure(run_recorded(table, method, planned, guarantee, randomness, rows), book)
 
 
-def _record_exposure(made: Release, book: Ledger) -> Release:
+def _record_exposure(release: Release, book: Ledger) -> Release:
     """Record an exposure: it has no cost to check, and where its method failed on the rows nothing was exposed."""
-    entries = book.spend(made.schema.name, made.events)
-    return replace(made, entries=entries, account=book.account(made.schema.name), ledger=book)
+    entries = book.spend(release.schema.name, release.events)
+    return replace(release, entries=entries, account=book.account(release.schema.name), ledger=book)
 
 
 def run_recorded(
     table: Table,
     method: Method,
-    made: Plan,
+    planned: Plan,
     guarantee: Guarantee,
     randomness: Randomness,
     rows: int | None = None,
@@ -289,22 +289,22 @@ def run_recorded(
     # Before the run, which may take hours: a ledger that is lost meanwhile must not take with it what was paid for.
     account = book.account(table.schema.name) if book is not None else None
     report_progress(f"running {method.name}")
-    output = method.run(table, made, randomness, rows)
-    model = output.model.promised(guarantee, made.events, randomness.stamp) if output.model is not None else None
+    output = method.run(table, planned, randomness, rows)
+    model = output.model.promised(guarantee, planned.events, randomness.stamp) if output.model is not None else None
     tables = {names: to_frame(data, "arrow", randomness.stamp) for names, data in output.tables.items()}
     return Release(
         method=method,
         schema=table.schema,
-        plan=made,
+        plan=planned,
         guarantee=guarantee,
-        events=made.events,
+        events=planned.events,
         tables=tables,
         single=output.single,
         frame_kind=table.frame_kind,
         randomness=randomness,
         statistics=output.statistics,
         confidential=output.confidential,
-        notes=(*made.notes, *output.notes),
+        notes=(*planned.notes, *output.notes),
         entries=tuple(entries),
         account=account,
         model=model,
@@ -356,22 +356,22 @@ def _refuse_non_method(method: Any) -> None:
             next_step=f"make one of it: {name}(epsilon=1), with whatever else help({name}) asks for",
         )
     if isinstance(method, str):
-        made = load_object(home).__name__ if (home := registered_home(method)) else "AIM"
-        raise PlanError(f"{method!r} is a text, not a method", next_step=f"make one: sfumato.{made}(epsilon=1)")
+        example = load_object(home).__name__ if (home := registered_home(method)) else "AIM"
+        raise PlanError(f"{method!r} is a text, not a method", next_step=f"make one: sfumato.{example}(epsilon=1)")
     if not isinstance(method, Method):
         raise PlanError(f"{_a(method)} is not a method", next_step="give one, for example sfumato.AIM(epsilon=1)")
 
 
-def promised(schema: Schema, made: Plan, recorded: bool, allow_weak: bool = False) -> Guarantee:
+def promised(schema: Schema, planned: Plan, recorded: bool, allow_weak: bool = False) -> Guarantee:
     """Return what a release by this plan promises, bought facts of the schema counted.
 
     Refuses what is too weak unless that is allowed by name.
     """
-    formal = all(event.is_formal for event in made.events)
-    composed = release_guarantee(made.events, purchased(schema) if formal else ())
-    if composed.randomness == "seeded" and not any(event.randomness == "seeded" for event in made.events):
+    formal = all(event.is_formal for event in planned.events)
+    composed = release_guarantee(planned.events, purchased(schema) if formal else ())
+    if composed.randomness == "seeded" and not any(event.randomness == "seeded" for event in planned.events):
         raise PlanError(SEEDED_FACTS, next_step="buy the facts without a seed; for a test, give seed= here too")
     needed = require_strong_enough(composed.exact_epsilon, composed.exact_delta, allow_weak)
-    assumptions = (*composed.assumptions, *made.assumptions, *schema_assumptions(schema, composed.formal))
-    said = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}
-    return composed.model_copy(update=said)
+    assumptions = (*composed.assumptions, *planned.assumptions, *schema_assumptions(schema, composed.formal))
+    facts = {"rows": schema.rows, "recorded": recorded, "assumptions": assumptions, "allowed_weak": needed}
+    return composed.model_copy(update=facts)

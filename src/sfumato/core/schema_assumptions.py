@@ -63,20 +63,22 @@ def _accepted(schema: Schema) -> str:
 def _told_by_file(schema: Schema, vouched: SchemaProvenance, formal: bool) -> list[str]:
     """Return what a file says of its own columns: programs write the values of the rows as labels and limits."""
     facts, gap = vouched.domains("file"), UNCOVERED if formal else NOT_BOUNDED
-    told = f"{describe_facts(facts)} {was_or_were(facts, 'was', 'were')} told by the file; {_accepted(schema)}; {gap}"
+    sentence = (
+        f"{describe_facts(facts)} {was_or_were(facts, 'was', 'were')} told by the file; {_accepted(schema)}; {gap}"
+    )
     words = vouched.forms("file")
-    said = (
+    parts = (
         f"{describe_facts(words, 3)} {was_or_were(words, 'is', 'are')} what the file says, and nobody was asked "
         f"about it"
     )
-    return [told] * bool(facts) + [said] * bool(words)
+    return [sentence] * bool(facts) + [parts] * bool(words)
 
 
 def _written(vouched: SchemaProvenance, formal: bool) -> list[str]:
     """Return in one sentence what else a draft read off the rows, however many columns there are."""
     facts = vouched.forms("rows")
-    kinds = [told for told in facts if told.fact in KIND_FACTS or told.fact in WHOLE]
-    forms = [told for told in facts if told not in kinds]
+    kinds = [fact for fact in facts if fact.fact in KIND_FACTS or fact.fact in WHOLE]
+    forms = [fact for fact in facts if fact not in kinds]
     read = ([describe_facts(kinds, 3)] if kinds else []) + (
         [f"the written form of values (such as {describe_facts(forms, 3)})"] if forms else []
     )
@@ -92,10 +94,10 @@ def clamping_notes(columns: Iterable[Column]) -> list[str]:
 
 
 def _public(schema: Schema, vouched: SchemaProvenance) -> list[str]:
-    sources = {said: facts for said, facts in vouched.by_words("public").items() if said}
+    sources = {source: facts for source, facts in vouched.by_words("public").items() if source}
     if not sources:
         return []
-    named = [f"{said} ({_subjects(facts)})" for said, facts in list(sources.items())[:MOST_SOURCES]]
+    named = [f"{source} ({_subjects(facts)})" for source, facts in list(sources.items())[:MOST_SOURCES]]
     more = [f"{len(sources) - MOST_SOURCES} more sources"] if len(sources) > MOST_SOURCES else []
     return [
         f"facts of the schema are public by these sources, as {_who(schema.confirmation)}: {'; '.join(named + more)}"
@@ -103,7 +105,7 @@ def _public(schema: Schema, vouched: SchemaProvenance) -> list[str]:
 
 
 def _subjects(facts: tuple[FactProvenance, ...]) -> str:
-    return list_names(list(dict.fromkeys(told.subject for told in facts)), 4, "of its columns and rules")
+    return list_names(list(dict.fromkeys(fact.subject for fact in facts)), 4, "of its columns and rules")
 
 
 def _stated(schema: Schema, vouched: SchemaProvenance) -> list[str]:

@@ -9,28 +9,17 @@ the two-stage paper). The measure has limits that are printed with it:
 * it says nothing about linkage: ``row_linkage`` measures that;
 * everything here is computed from confidential rows without noise: it is for the custodian and guarantees nothing.
 
-The bound that the paper prints (equation 10) is for rows paired at random. Where each row is paired with the nearest
-synthetic one, as its algorithm does, the measured LID is 4 to 200 times larger, so ``blend_for`` computes the blend
-from the pairs themselves, as they are released: rounded where a column is whole.
-
->>> x, s = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.1], [1.2], [2.4], [3.8]])
->>> chosen = blend_for(0.25, x, s, tolerance=0.05)
->>> round(chosen.alpha, 6), chosen.share
-(0.75, 0.25)
-
-The arithmetic is in :mod:`sfumato.risk.interval_disclosure`, below the methods that blend rows up to a target. Here
-stands the measure for any release of rows, ``location_risk``. LID compares a released row with the row that it was made
-from. Only a method knows which that is: released rows are shuffled, and comparing row i with row i then measures
-nothing. So each person is compared with the **nearest** released row, which is what an attacker who holds the record
-can do, and beside it stands the nearest **other person** of the table, who is near by chance alone. Only where somebody
-vouches that the rows are in the same order (``same_order``) is row i compared with row i, and then beside rows dealt
-anew. All of it is measured on confidential rows, for the custodian, and guarantees nothing.
+**Any release of rows**, ``location_risk``. LID compares a released row with the row that it was made from. Only a
+method knows which that is: released rows are shuffled, and comparing row i with row i then measures nothing. So each
+person is compared with the **nearest** released row, which is what an attacker who holds the record can do, and beside
+it stands the nearest **other person** of the table, who is near by chance alone. Only where somebody vouches that the
+rows are in the same order (``same_order``) is row i compared with row i, and then beside rows dealt anew. All of it is
+measured on confidential rows, for the custodian, and guarantees nothing.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -42,19 +31,10 @@ from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.privacy.exact import percent_at_most
 from sfumato.schema import Schema
 from sfumato.table import Table
 
 Tolerance = float | Sequence[float] | FloatArray
-
-Finish = Callable[[FloatArray], FloatArray]
-
-"""Turns blended rows into released ones, such as by rounding whole columns."""
-
-Mix = Callable[[FloatArray, FloatArray, float], FloatArray]
-
-"""Puts original rows and their partners together by the weight of the original ones, as ``blended`` does."""
 
 TOPS = (1, 10)
 
@@ -77,16 +57,6 @@ class IntervalDisclosure:
         return self.share
 
 
-@dataclass(frozen=True)
-class Blend:
-    """The largest weight of the original rows that keeps LID at or below a target, and the LID that it has."""
-
-    alpha: float
-    share: float
-    floor: float
-    """LID of these pairs at alpha 0: no target below it can be met."""
-
-
 def interval_disclosure(
     original: ArrayLike, released: ArrayLike, tolerance: Tolerance, aligned: bool = True
 ) -> IntervalDisclosure:
@@ -96,8 +66,8 @@ def interval_disclosure(
     >>> interval_disclosure(x, x + [[0.5, 0.01], [0.5, 0.5]], tolerance=0.1).share
     0.5
     """
-    left, right = _checked(original, released, aligned)
-    limits = _tolerances(tolerance, left.shape[1])
+    left, right = check_rows(original, released, aligned)
+    limits = check_tolerances(tolerance, left.shape[1])
     if not aligned:
         right = right[_nearest(left, right, 1)[:, 0]]
     within = np.abs(left - right) <= limits
@@ -115,114 +85,12 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     >>> row_linkage(x, x + 0.1), row_linkage(x, x + 0.9)
     ({1: 1.0, 10: 1.0}, {1: 0.05, 10: 1.0})
     """
-    left, right = _checked(original, released, True)
+    left, right = check_rows(original, released, True)
     if not tops or min(tops) < 1:
         raise RiskError(f"each top must be at least 1, found {tuple(tops)}", next_step="use for example tops=(1, 10)")
     deepest = min(max(tops), len(left))
     own = _nearest(left, right, deepest) == np.arange(len(left))[:, None]
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
-
-
-def blend_for(
-    max_lid: float,
-    original: ArrayLike,
-    matched: ArrayLike,
-    tolerance: Tolerance,
-    finish: Finish | None = None,
-    mix: Mix | None = None,
-) -> Blend:
-    """Return the largest alpha for which rows ``finish(alpha x + (1 - alpha) s)`` have LID of at most ``max_lid``.
-
-    ``mix`` may stand in the place of the weighted mean; with it, too, values must come nearer as alpha grows.
-
-    ``finish`` rounds rows into their domain, or does nothing unless given. It must leave original rows as they are and
-    keep the order of the values of a column, as rounding and clipping do. Then a released value only comes nearer to
-    its own as alpha grows, and LID is a step function that only rises. Halving finds the step at which it exceeds the
-    target, down to neighbouring numbers: the answer is exact. It depends on the confidential rows.
-
-    Without ``finish`` the step lies at ``1 - 1 / m_(k+1)``, where m is the smallest distance of a row in units of the
-    tolerance, sorted, and k the number of rows that may be disclosed.
-
-    >>> ages, partners = np.array([[30.0], [40.0], [50.0]]), np.array([[31.0], [44.0], [60.0]])
-    >>> round(blend_for(0.4, ages, partners, 0.1, finish=np.rint).alpha, 6)
-    0.875
-    """
-    left, right = _checked(original, matched, True)
-    limits = _tolerances(tolerance, left.shape[1])
-    _check_target(max_lid)
-    release, put = finish or _as_they_are, mix or blended
-
-    def share(alpha: float) -> float:
-        return interval_disclosure(left, release(put(left, right, alpha)), limits).share
-
-    allowed = math.floor(max_lid * len(left) * (1 + 1e-12)) / len(left)
-    floor = share(0.0)
-    if share(1.0) <= allowed:
-        return Blend(1.0, share(1.0), floor)
-    if floor > allowed:
-        raise _infeasible(max_lid, floor)
-    alpha = _bisect(lambda tried: share(tried) <= allowed)
-    return Blend(alpha, share(alpha), floor)
-
-
-def _as_they_are(rows: FloatArray) -> FloatArray:
-    return rows
-
-
-def _bisect(holds: Callable[[float], bool]) -> float:
-    """Return the largest number below 1 for which ``holds``, true at 0 and false at 1, with one step between."""
-    low, high = 0.0, 1.0
-    while high - low > np.spacing(0.5):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-def blended(original: FloatArray, matched: FloatArray, alpha: float) -> FloatArray:
-    """Return ``alpha`` times the original rows plus the rest of the matched ones."""
-    return alpha * original + (1 - alpha) * matched
-
-
-def published_bound(alpha: float, columns: int, tolerance: float, width: float = 1.0) -> float:
-    """Return the paper's bound (10) on the expected LID, at most 1. It holds for random pairs, not for matched ones.
-
-    >>> round(published_bound(0.5, 3, 0.001), 6)
-    0.011952
-    """
-    _check_bound(columns, tolerance, width)
-    if not 0 <= alpha <= 1:
-        raise RiskError(f"alpha must lie between 0 and 1, found {alpha!r}", next_step="use for example alpha=0.5")
-    hit = 1.0 if alpha == 1 else min(2 * tolerance / (width * (1 - alpha)), 1.0)
-    return 1 - (1 - hit) ** columns
-
-
-def corrected_inverse(max_lid: float, columns: int, tolerance: float, width: float = 1.0) -> float:
-    """Return the alpha at which the published bound equals ``max_lid``: below 0 where no alpha reaches it.
-
-    It inherits the bound's fault: on matched rows it asks for 5 % and gets 19 to 98 %. Use ``blend_for``.
-
-    >>> round(corrected_inverse(0.05, 3, 0.001), 4)
-    0.882
-    """
-    _check_bound(columns, tolerance, width)
-    _check_target(max_lid)
-    if max_lid == 0:
-        return -math.inf
-    hit = 1 - (1 - max_lid) ** (1 / columns)
-    return 1 - 2 * tolerance / (width * hit)
-
-
-def printed_inverse(max_lid: float, columns: int, tolerance: float) -> float:
-    """Return the alpha of the formula as printed in algorithm 1. Erratum: its exponent makes it larger than 1.
-
-    >>> round(printed_inverse(0.05, 3, 0.001), 3)
-    1.012
-    """
-    _check_bound(columns, tolerance, 1.0)
-    _check_target(max_lid)
-    if max_lid in (0, 1):
-        raise RiskError("the printed formula has no value at 0 or 1", next_step="use for example max_lid=0.05")
-    return 1 - 2 * tolerance / (1 - (1 - max_lid) ** -columns)
 
 
 def _nearest(left: FloatArray, right: FloatArray, count: int) -> NDArray[np.int64]:
@@ -235,19 +103,7 @@ def _nearest(left: FloatArray, right: FloatArray, count: int) -> NDArray[np.int6
     return np.asarray(found, np.int64).reshape(len(left), count)
 
 
-def _infeasible(max_lid: float, floor: float) -> RiskError:
-    return RiskError(
-        f"no blend has LID of at most {percent_fixed(max_lid, 2)}",
-        [
-            f"these pairs have {percent_fixed(floor, 2)} at alpha 0 already, where no original value is mixed in: that "
-            "is the floor"
-        ],
-        f"ask for at least {percent_at_most(floor)}, take a smaller tolerance, or pair rows at random "
-        "(matching='random')",
-    )
-
-
-def _checked(original: ArrayLike, released: ArrayLike, aligned: bool) -> tuple[FloatArray, FloatArray]:
+def check_rows(original: ArrayLike, released: ArrayLike, aligned: bool) -> tuple[FloatArray, FloatArray]:
     """Return both tables as rows of finite numbers with the same columns, and the same rows where aligned."""
     pair = [np.asarray(rows, np.float64) for rows in (original, released)]
     pair = [rows[:, None] if rows.ndim == 1 else rows for rows in pair]
@@ -265,7 +121,8 @@ def _checked(original: ArrayLike, released: ArrayLike, aligned: bool) -> tuple[F
     return pair[0], pair[1]
 
 
-def _tolerances(tolerance: Tolerance, columns: int) -> FloatArray:
+def check_tolerances(tolerance: Tolerance, columns: int) -> FloatArray:
+    """Return one tolerance for each column, all above 0."""
     limits = np.asarray(tolerance, np.float64)
     if limits.shape not in ((), (columns,)) or not (np.isfinite(limits) & (limits > 0)).all():
         raise RiskError(
@@ -273,17 +130,6 @@ def _tolerances(tolerance: Tolerance, columns: int) -> FloatArray:
             next_step="give the distance within which a value counts as disclosed, for example tolerance=0.001",
         )
     return np.broadcast_to(limits, (columns,)).copy()
-
-
-def _check_target(max_lid: float) -> None:
-    if not 0 <= max_lid <= 1:
-        raise RiskError(f"max_lid must be a share between 0 and 1, found {max_lid!r}", next_step="use 0.05 for 5 %")
-
-
-def _check_bound(columns: int, tolerance: float, width: float) -> None:
-    _tolerances(tolerance, 1)
-    if columns < 1 or not width > 0:
-        raise RiskError(f"columns and width must be above 0, found {columns} and {width}", next_step="use columns=3")
 
 
 TOLERANCE = 0.001
@@ -397,8 +243,8 @@ def location_risk(
     _require(tolerance)
     widths = np.array([float(np.ptp(np.asarray(facts[name].numeric_bounds, float))) for name in names])
     limits, generator = tolerance * widths, np.random.default_rng(seed)
-    true, lost = _complete(original, facts, names)
-    made, also = _complete(released, facts, names)
+    true, lost = _complete_rows(original, facts, names)
+    made, also = _complete_rows(released, facts, names)
     order = _in_order(true, made, limits, lost + also, generator) if same_order else None
     people = true[generator.permutation(len(true))[:MEASURED]]
     pool = generator.permutation(len(true))[: len(made) + 1]
@@ -440,7 +286,7 @@ def _require(tolerance: float) -> None:
         )
 
 
-def _complete(source: Any, schema: Schema, names: tuple[str, ...]) -> tuple[FloatArray, int]:
+def _complete_rows(source: Any, schema: Schema, names: tuple[str, ...]) -> tuple[FloatArray, int]:
     """Return the complete rows, and how many were left out."""
     points = read_rows_view(source, schema, names).points
     whole = ~np.isnan(points).any(axis=1)
@@ -474,7 +320,7 @@ def _nearness(people: FloatArray, near: FloatArray, distance: FloatArray, limits
 def _membership_auc(
     people: FloatArray, made: FloatArray, spread: FloatArray, control: Any, schema: Schema, names: tuple[str, ...]
 ) -> float:
-    others, _ = _complete(control, schema, names)
+    others, _ = _complete_rows(control, schema, names)
     return roc_auc(-_location_nearest(people, made, spread)[1], -_location_nearest(others, made, spread)[1])
 
 

@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 from sfumato.errors import PlanError, RiskError, TableError
 from sfumato.papers.two_stage.published import blending as rules
 from sfumato.papers.two_stage.published.blending import HOWS, LABEL, MATCHINGS, blend_rows, match
+from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
-from sfumato.risk.interval_disclosure import blended
 
 TOLERANCE = 0.001
 

@@ -74,6 +74,6 @@ def test_every_bound_of_a_statement_is_one(epsilon, delta):
 
 def test_other_bounds_in_words_round_up_as_well():
     assert percent_at_most(Fraction(1, 3)) == "33.4 %"
-    assert "at most 0.734 percentage points" in metric("tvd_1").in_plain_words(0.0073301)
+    assert "at most 0.734 percentage points" in metric("tvd_1_q16").in_plain_words(0.0073301)
     assert "at most 17.34 succeed" in metric("success").in_plain_words(0.173301, at=0.1)
     assert format_fraction(Fraction(1, 3)) == "0.333334"

@@ -50,16 +50,16 @@ CONTEXT: dict[str, Any] = {
 
 def croissant(subject: PublicRelease, tables: Tables) -> str:
     """Return the text of croissant.json."""
-    found = released_files(subject, tables)
-    listed = {field.name: field for table in found for field in table.fields if field.column and field.levels}
+    files = released_files(subject, tables)
+    listed = {field.name: field for table in files for field in table.fields if field.column and field.levels}
     places = dict(zip(listed, unique_slugs((f"levels-{name}" for name in listed), "levels"), strict=True))
-    sets = [*(_record_set(table, places) for table in found), *(_levels(places[name], listed[name]) for name in listed)]
+    sets = [*(_record_set(table, places) for table in files), *(_levels(places[name], listed[name]) for name in listed)]
     body = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS,
         **_about(subject),
-        "distribution": list(_files(subject, found)),
+        "distribution": list(_files(subject, files)),
         "recordSet": sets,
     }
     return LAYOUT.text(body)
@@ -87,9 +87,9 @@ def _about(subject: PublicRelease) -> dict[str, Any]:
     )
 
 
-def _files(subject: PublicRelease, found: Sequence[ReleasedFile]) -> Iterator[dict[str, Any]]:
+def _files(subject: PublicRelease, files: Sequence[ReleasedFile]) -> Iterator[dict[str, Any]]:
     """Yield the data files with their hashes."""
-    for table in found:
+    for table in files:
         for path in (table.listed.parquet, table.listed.csv):
             record = subject.document.files_without_pages[path]
             yield {
@@ -154,7 +154,7 @@ def _levels(place: str, field: Field) -> dict[str, Any]:
     value = {"@type": "cr:Field", "@id": f"{place}/value", "name": "value", "dataType": TYPES[field.type]}
     meaning = {"@type": "cr:Field", "@id": f"{place}/label", "name": "label", "dataType": "sc:Text"}
     lines = [{f"{place}/value": _written(level)} for level in field.levels or ()]
-    told = [
+    labelled = [
         {**line, f"{place}/label": str(labels.get(level, level))}
         for line, level in zip(lines, field.levels or (), strict=True)
     ]
@@ -166,5 +166,5 @@ def _levels(place: str, field: Field) -> dict[str, Any]:
         "dataType": "sc:Enumeration",
         "key": {"@id": f"{place}/value"},
         "field": [value, meaning] if labels else [value],
-        "data": told if labels else lines,
+        "data": labelled if labels else lines,
     }

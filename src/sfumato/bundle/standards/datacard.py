@@ -136,8 +136,8 @@ class ForecastEntry(DocumentPart):
         """Return a forecast of a known number of rows."""
         if forecast is None or forecast.rows is None:
             return None
-        said = ("rows", "verdict", "drowned")
-        errors = {name: _short(getattr(forecast, name)) for name in cls.model_fields if name not in said}
+        whole = ("rows", "verdict", "drowned")
+        errors = {name: _short(getattr(forecast, name)) for name in cls.model_fields if name not in whole}
         return cls(rows=forecast.rows, verdict=forecast.verdict, drowned=forecast.drowned, **errors)
 
 
@@ -223,20 +223,22 @@ class DataCard(DocumentPart):
 
 
 def _method(subject: PublicRelease) -> MethodEntry:
-    said = subject.document.method
-    return MethodEntry(name=said.name, summary=said.summary, makes=said.makes, parameters=to_jsonable(said.parameters))
+    method = subject.document.method
+    return MethodEntry(
+        name=method.name, summary=method.summary, makes=method.makes, parameters=to_jsonable(method.parameters)
+    )
 
 
 def _guarantee(subject: PublicRelease) -> GuaranteeEntry:
-    document, said = subject.document, subject.document.guarantee
+    document, guarantee = subject.document, subject.document.guarantee
     return GuaranteeEntry(
-        formal=said.formal,
-        kind=said.kind,
-        epsilon=format_fraction(said.exact_epsilon) if said.formal else None,
-        delta=said.delta,
-        adjacency=said.adjacency,
-        unit=said.unit,
-        strength=said.band if said.formal else None,
+        formal=guarantee.formal,
+        kind=guarantee.kind,
+        epsilon=format_fraction(guarantee.exact_epsilon) if guarantee.formal else None,
+        delta=guarantee.delta,
+        adjacency=guarantee.adjacency,
+        unit=guarantee.unit,
+        strength=guarantee.band if guarantee.formal else None,
         recorded=document.recorded is not None,
         statement=document.statement,
     )

@@ -63,13 +63,13 @@ def released_files(subject: PublicRelease, tables: Tables) -> tuple[ReleasedFile
     """Return all released tables; copies of rows have the columns of the first."""
     stems = (listed.parquet.removesuffix(".parquet").rpartition("/")[2] for listed in subject.tables)
     names = list(unique_slugs(stems, "table"))
-    found: list[ReleasedFile] = []
+    files: list[ReleasedFile] = []
     for listed, name in zip(subject.tables, names, strict=True):
         arrow = tables[listed.columns].schema
         as_source = listed.kind == "rows" and set(arrow.names) <= set(subject.schema.names)
         fields = tuple(_field(subject, listed, arrow.field(place), place) for place in range(len(arrow)))
-        found.append(ReleasedFile(listed, name, fields, as_source))
-    return tuple(found)
+        files.append(ReleasedFile(listed, name, fields, as_source))
+    return tuple(files)
 
 
 def _field(subject: PublicRelease, listed: ReleasedTable, arrow: Any, place: int) -> Field:

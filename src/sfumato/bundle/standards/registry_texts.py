@@ -43,22 +43,22 @@ def not_covered(subject: PublicRelease) -> str:
     guarantee, schema = subject.document.guarantee, subject.schema
     if not guarantee.formal:
         return f"Everything that was released. {NO_PROMISE}"
-    found = ["The facts that schema.toml states, such as bounds and lists of values, are taken for public."]
+    gaps = ["The facts that schema.toml states, such as bounds and lists of values, are taken for public."]
     if schema.purchases:
-        found = ["Facts that schema.toml states as public; those that it states as bought are covered."]
+        gaps = ["Facts that schema.toml states as public; those that it states as bought are covered."]
     if guarantee.takes_facts_from_rows:
-        found = ["Facts of the schema that were taken from the confidential rows, as the statement says."]
+        gaps = ["Facts of the schema that were taken from the confidential rows, as the statement says."]
     if guarantee.adjacency == "replace":
-        found.append(f"The number of rows, {format_number(schema.rows or 0)}, is public.")
+        gaps.append(f"The number of rows, {format_number(schema.rows or 0)}, is public.")
     if guarantee.unit.startswith(ONE_VALUE):
-        found.append("Only that value is covered: the rest of a row is released as it is.")
+        gaps.append("Only that value is covered: the rest of a row is released as it is.")
     if subject.kept:
-        found.append(f"These columns were released as they are in the table: {list_names(subject.kept)}.")
+        gaps.append(f"These columns were released as they are in the table: {list_names(subject.kept)}.")
     if guarantee.uncharged:
-        found.append(f"The choice of {guarantee.uncharged}, which was made by looking at the confidential table.")
+        gaps.append(f"The choice of {guarantee.uncharged}, which was made by looking at the confidential table.")
     if subject.document.randomness.stamp:
-        found.append("The noise came from a fixed seed: whoever knows it can remove the noise.")
-    return " ".join(found)
+        gaps.append("The noise came from a fixed seed: whoever knows it can remove the noise.")
+    return " ".join(gaps)
 
 
 def unit(guarantee: Guarantee) -> str:
@@ -76,11 +76,11 @@ def unit(guarantee: Guarantee) -> str:
 def unit_details(subject: PublicRelease) -> str:
     """Say when two tables are neighbours."""
     guarantee, schema = subject.document.guarantee, subject.schema
-    told = f"Two tables are neighbours when they differ by {guarantee.change()}."
+    change = f"Two tables are neighbours when they differ by {guarantee.change()}."
     if schema.person is None:
-        return f"{told} Someone who fills several rows is protected less."
+        return f"{change} Someone who fills several rows is protected less."
     return (
-        f"{told} The column {schema.person!r} tells people apart, and at most "
+        f"{change} The column {schema.person!r} tells people apart, and at most "
         f"{format_number(schema.rows_per_person)} rows of "
         "one of them were counted."
     )
@@ -131,18 +131,20 @@ def pre_processing(document: ReleaseDocument) -> str:
     tuned = f"{chosen} was chosen by looking at the confidential table, uncharged." if chosen else UNTUNED
     if document.guarantee.selection is not None:
         tuned = f"{document.guarantee.selection.parameter} was chosen on the confidential table, and charged for."
-    return " ".join((tuned, *(f"The promise rests on this: {said}." for said in document.guarantee.assumptions)))
+    return " ".join(
+        (tuned, *(f"The promise rests on this: {assumption}." for assumption in document.guarantee.assumptions))
+    )
 
 
 def mechanisms(document: ReleaseDocument) -> str:
     """Say which mechanisms were run, by which code."""
     noisy = [stage for stage in document.stages if stage.noise.endswith(("laplace", "gaussian"))]
-    told = [f"{stage.noise} noise of scale {stage.scale:.4g} on {stage.name}" for stage in noisy[:MOST_STAGES]]
+    noises = [f"{stage.noise} noise of scale {stage.scale:.4g} on {stage.name}" for stage in noisy[:MOST_STAGES]]
     more = [f"{len(noisy) - MOST_STAGES} more stages"] if len(noisy) > MOST_STAGES else []
-    measured = f"{'; '.join((*told, *more))}." if told else f"{document.method.summary}."
-    drawn = (EXACT_NOISE,) if told and document.randomness.mode == "secure" else ()
-    made = f"Method {document.method.name} of Sfumato {document.versions['sfumato']}, with public parameters."
-    return " ".join((made, measured[0].upper() + measured[1:], *drawn, NO_TIMING))
+    measured = f"{'; '.join((*noises, *more))}." if noises else f"{document.method.summary}."
+    drawn = (EXACT_NOISE,) if noises and document.randomness.mode == "secure" else ()
+    method = f"Method {document.method.name} of Sfumato {document.versions['sfumato']}, with public parameters."
+    return " ".join((method, measured[0].upper() + measured[1:], *drawn, NO_TIMING))
 
 
 def sources(subject: PublicRelease) -> str:
@@ -154,6 +156,6 @@ def notes(subject: PublicRelease) -> str:
     """Return what nobody may miss, and what this entry is."""
     formal = subject.document.guarantee.formal
     first = "" if formal else f"{NO_PROMISE} Do not hand this entry in."
-    told = (f"{banner.heading}: {banner.text}" for banner in page_warnings(subject))
+    warnings = (f"{banner.heading}: {banner.text}" for banner in page_warnings(subject))
     drawn = "This draft was written from the release itself; the day is that of the release."
-    return " ".join(filter(None, (first, *told, drawn)))
+    return " ".join(filter(None, (first, *warnings, drawn)))

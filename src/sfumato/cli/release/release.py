@@ -55,9 +55,9 @@ def plan(
 
 def release(
     table: TableOptions,
-    bundle: BundleOptions,
     method: MethodOptions,
     ledger: LedgerOptions,
+    bundle: BundleOptions,
     readers: ReadersOptions,
     console: Console,
     private_report: Annotated[

@@ -88,10 +88,10 @@ class RequestOptions:
 
 def synthesize(
     file: FileOptions,
-    bundle: BundleOptions,
     wanted: RequestOptions,
     people: PersonOptions,
     ledger: LedgerOptions,
+    bundle: BundleOptions,
     readers: ReadersOptions,
     console: Console,
 ) -> None:

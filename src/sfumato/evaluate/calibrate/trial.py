@@ -119,9 +119,9 @@ class Trial:
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
     """Return the risk of the homogeneity attack: in closed form for noisy cross tables, measured for anything else."""
+    from sfumato.risk.attacks.homogeneity import attack
     from sfumato.risk.homogeneity.cell_risk import local
     from sfumato.risk.homogeneity.cells import Cells, weighted_mean
-    from sfumato.risk.homogeneity.simulated_attack import attack
 
     known, sensitive = _roles(trial)
     cells = trial.remembered("cells", lambda: Cells.of(trial.table, known, sensitive))

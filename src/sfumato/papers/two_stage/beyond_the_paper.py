@@ -18,10 +18,11 @@ from sfumato.papers.two_stage.learners.ridge_solvers import (
 )
 from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.published.first_stage import midpoints
 from sfumato.papers.two_stage.shared_results import ETA, SharedResults
 from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, simulated_trial
-from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
+from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 DIMENSIONS = (1, 2, 3, 5)
 BLENDS = (0.2, 0.5, 0.8)

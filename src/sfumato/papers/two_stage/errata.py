@@ -14,15 +14,15 @@ from sfumato.papers.two_stage.learners.ridge_solvers import LAMBDAS
 from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.prices import PRINTED_RATIO, printed_ratios
 from sfumato.papers.two_stage.published.blending import match
-from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
-from sfumato.risk.interval_disclosure import (
+from sfumato.papers.two_stage.published.disclosure_bounds import (
     blend_for,
     blended,
     corrected_inverse,
-    interval_disclosure,
     printed_inverse,
     published_bound,
 )
+from sfumato.papers.two_stage.published.first_stage import PUBLISHED_BANDWIDTHS, fit_kernel_density, synthesise_inputs
+from sfumato.risk.interval_disclosure import interval_disclosure
 
 SEED = 1
 

@@ -13,8 +13,9 @@ from sfumato.papers.result import Comparison, Part, ValueTable, comparison, valu
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.disclosure_bounds import blended, published_bound
 from sfumato.papers.two_stage.trial import Trial, curve_chart, trial_of
-from sfumato.risk.interval_disclosure import blended, interval_disclosure, published_bound
+from sfumato.risk.interval_disclosure import interval_disclosure
 
 if TYPE_CHECKING:
     from sfumato.papers.two_stage.shared_results import SharedResults

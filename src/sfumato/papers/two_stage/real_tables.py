@@ -13,8 +13,9 @@ from sfumato.papers.result import Comparison, Part, ValueTable, comparison, valu
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, RealTable, Sample, read_table
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
+from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, bars, trial_of
-from sfumato.risk.interval_disclosure import blended, interval_disclosure, row_linkage
+from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 if TYPE_CHECKING:
     from sfumato.papers.two_stage.shared_results import SharedResults

@@ -17,8 +17,9 @@ from sfumato.papers.two_stage.data import FloatArray, Sample, simulated_table, t
 from sfumato.papers.two_stage.learners.regressors import FittedRegressor, fit_regressor
 from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
+from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
-from sfumato.risk.interval_disclosure import blended, interval_disclosure
+from sfumato.risk.interval_disclosure import interval_disclosure
 
 ROWS, PUBLIC_ROWS, TEST_ROWS = 500, 200, 500
 """The second row of table 3, which the paper uses where GAN and diffusion take part."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sfumato.risk.attacks.attack import AttackResult as AttackResult
@@ -16,21 +17,17 @@ if TYPE_CHECKING:
     from sfumato.risk.attacks.linkage import NearestRowLinkage as NearestRowLinkage
     from sfumato.risk.attacks.membership import ShadowModelAttack as ShadowModelAttack
 
-_NAMES = {
-    "AttackResult": "sfumato.risk.attacks.attack",
-    "AttributeInference": "sfumato.risk.attacks.attribute_inference",
-    "FreshReferenceLinkage": "sfumato.risk.attacks.linkage",
-    "LikelihoodRatio": "sfumato.risk.attacks.likelihood_ratio",
-    "NearestRowLinkage": "sfumato.risk.attacks.linkage",
-    "ShadowModelAttack": "sfumato.risk.attacks.membership",
-    "ThreatModel": "sfumato.risk.attacks.attack",
-    "dp_ceiling": "sfumato.risk.attacks.attack",
-    "optimal_accuracy": "sfumato.risk.attacks.likelihood_ratio",
-}
-"""Names that are offered here, and the module of each; each is imported on first use."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'sfumato.risk.attacks' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "AttackResult": "sfumato.risk.attacks.attack",
+        "AttributeInference": "sfumato.risk.attacks.attribute_inference",
+        "FreshReferenceLinkage": "sfumato.risk.attacks.linkage",
+        "LikelihoodRatio": "sfumato.risk.attacks.likelihood_ratio",
+        "NearestRowLinkage": "sfumato.risk.attacks.linkage",
+        "ShadowModelAttack": "sfumato.risk.attacks.membership",
+        "ThreatModel": "sfumato.risk.attacks.attack",
+        "dp_ceiling": "sfumato.risk.attacks.attack",
+        "optimal_accuracy": "sfumato.risk.attacks.likelihood_ratio",
+    },
+)

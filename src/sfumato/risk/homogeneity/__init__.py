@@ -8,6 +8,7 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
+from sfumato.risk.attacks.homogeneity import HomogeneityRates, attack
 from sfumato.risk.homogeneity.cell_risk import SeveralRisk, local, several
 from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, several_curves
@@ -25,10 +26,8 @@ from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
 from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
 from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
-from sfumato.risk.homogeneity.simulated_attack import AttackResult, attack
 
 __all__ = [
-    "AttackResult",
     "Cells",
     "Companions",
     "Counts",
@@ -38,6 +37,7 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "GuessingRisk",
+    "HomogeneityRates",
     "Laplace",
     "Mechanism",
     "NegativeBinomial",

@@ -35,15 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
-from sfumato.risk.interval_disclosure import (
-    Finish,
-    IntervalDisclosure,
-    Mix,
-    Tolerance,
-    blend_for,
-    blended,
-    interval_disclosure,
-)
+from sfumato.papers.two_stage.published.disclosure_bounds import Finish, Mix, blend_for, blended
+from sfumato.risk.interval_disclosure import IntervalDisclosure, Tolerance, interval_disclosure
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.metrics.confidence import wilson_interval
-from sfumato.risk.homogeneity.cells import check_counts
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class AttackRate:
 
 
 @dataclass(frozen=True)
-class AttackResult:
+class HomogeneityRates:
     """What the attack achieved: readings that look certain, those that are right, and the baseline."""
 
     cells: int
@@ -39,11 +38,13 @@ class AttackResult:
     """Per cell: the share of its records that the reading gets right (0 where nothing is read)."""
 
 
-def attack(original_counts: ArrayLike, released_counts: ArrayLike) -> AttackResult:
+def attack(original_counts: ArrayLike, released_counts: ArrayLike) -> HomogeneityRates:
     """Run the attack: where exactly one released count is at least 1, the attacker reads that value.
 
     ``released_counts`` may be noisy counts or the counts of a synthetic table, in the order of the original cells.
     """
+    from sfumato.risk.homogeneity.cells import check_counts
+
     original = check_counts(original_counts)
     released = np.asarray(getattr(released_counts, "counts", released_counts))
     if released.shape != original.shape or released.dtype.kind not in "iu":
@@ -57,13 +58,13 @@ def attack(original_counts: ArrayLike, released_counts: ArrayLike) -> AttackResu
     return _measure(original[occupied], released[occupied])
 
 
-def _measure(original: np.ndarray, released: np.ndarray) -> AttackResult:
+def _measure(original: np.ndarray, released: np.ndarray) -> HomogeneityRates:
     survivors = released >= 1
     read = survivors.sum(axis=1) == 1
     named = np.argmax(survivors, axis=1)
     held = original[np.arange(len(original)), named]
     success = np.where(read, held / original.sum(axis=1), 0.0)
-    return AttackResult(
+    return HomogeneityRates(
         cells=len(original),
         any=_rate(read.astype(float)),
         conservative=_rate((read & (held > 0)).astype(float)),

@@ -194,7 +194,7 @@ def _take_from_donors(bundle: ClauseGroup, values: Values, left: RowIndices, gen
 
 
 def _nearest_donor(bundle: ClauseGroup, rows: Values, donors: Values, generator: np.random.Generator) -> Values:
-    """Return, for each row, the donor that agrees with it in most of the bound columns; ties fall at random."""
+    """Return the nearest neighbour of each row among the donors: most bound columns agree; ties fall at random."""
     offered = [(codes_of(column, *donors[name]), name, column) for name, column in bundle.columns.items()]
     step = max(MOST_FLAGS // row_count(donors), 1)
     best: list[RowIndices] = []

@@ -1,4 +1,4 @@
-"""Broken rows are mended column by column, by construction: a fixed number of passes, never a draw until it fits."""
+"""Repair broken rows column by column, by construction: a fixed number of passes, never a draw until it fits."""
 
 from __future__ import annotations
 

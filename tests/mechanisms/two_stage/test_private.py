@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import PlanError, TableError
-from sfumato.mechanisms import lattice_stages
+from sfumato.mechanisms import lattice_sums
 from sfumato.mechanisms.two_stage import compiled_loops
 from sfumato.mechanisms.two_stage import gaussian_copula as private_inputs
 from sfumato.mechanisms.two_stage import noise_aware_ridge as private_response
@@ -74,9 +74,9 @@ def contributions(
         scores = private_inputs.score_steps(row[:, :-1], marginals)
         moves = run._moves(row, fit, reach)
         return {
-            "inputs": private_inputs.count_columns(row[:, :-1], plan.axes, plan.edges) * lattice_stages.LENGTH,
+            "inputs": private_inputs.count_columns(row[:, :-1], plan.axes, plan.edges) * lattice_sums.LENGTH,
             "target": private_inputs.count_columns(row[:, -1:], (plan.target,), (plan.target_edges,))
-            * lattice_stages.LENGTH,
+            * lattice_sums.LENGTH,
             "correlation": private_inputs.sum_scores(scores),
             "gram": private_response.sum_gram(fit.features.steps(row[:, :-1])),
             "spread": run._squares(row, fit, reach),
@@ -130,7 +130,7 @@ def canaries() -> dict[str, np.ndarray]:
     corners = [np.array([a, b, level, y]) for a in (-1, 1) for b in (-1, 1) for level in (0, 1, 2) for y in (-1, 1)]
     found = [contributions(corner, (known[0], known[1], 0.01)) for corner in corners for known in RELEASED]
     longest = {stage: max((each[stage] for each in found), key=square) for stage in found[0]}
-    even = np.full((1, 3), int(lattice_stages.STEPS / math.sqrt(3)), np.int64)
+    even = np.full((1, 3), int(lattice_sums.STEPS / math.sqrt(3)), np.int64)
     longest["correlation"] = private_inputs.sum_scores(even)
     return longest
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.jit import jit
-from sfumato.mechanisms.lattice_stages import LENGTH, STEPS, UNIT, quantise_vector
+from sfumato.mechanisms.lattice_sums import LENGTH, STEPS, UNIT, quantise_vector
 
 MISSING = -32_768
 """Marks a record with a value that is not a number."""

@@ -14,7 +14,7 @@ against .76 with a mean error of the correlations of .03 against .10; at epsilon
 
 Coarseness, the smallest side and the ellipsoids were chosen on the tables that these numbers come from: they flatter.
 
-Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_stages`, and so is their joint theorem; the vectors
+Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_sums`, and so is their joint theorem; the vectors
 are made in :mod:`.compiled_loops`. In lattice units, L2, one record moves
 
 - scales (unit STEPS^2): add-remove sqrt(1 + 5d/4), since a^2 + (a^2 - 1/2)^2 = a^4 + 1/4; replace sqrt(4d), since the
@@ -41,7 +41,7 @@ from sfumato.core.parameters import delta_problems, number_problems, shared_epsi
 from sfumato.core.plan import Plan, Stage, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS
-from sfumato.mechanisms.lattice_stages import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
+from sfumato.mechanisms.lattice_sums import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
 from sfumato.mechanisms.noisy_grid import LARGEST_DIMENSION, GridPlan, affordable_cells
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_mu

@@ -26,7 +26,7 @@ from sfumato.mechanisms.cluster_geometry import principal_plane as plane_stage
 from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, StandardisedSpace
 from sfumato.mechanisms.cluster_geometry.plan import GRID_ROWS, GeometryPlan, PlannedClusterGeometry
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS, PRODUCT_NORM, STEP_NORM, PrincipalPlane
-from sfumato.mechanisms.lattice_stages import LENGTH, UNIT, noisy_sums, part_of_stage
+from sfumato.mechanisms.lattice_sums import LENGTH, UNIT, noisy_sums, part_of_stage
 from sfumato.mechanisms.noisy_grid import NoisyGrid
 from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.noise import add_laplace_scale

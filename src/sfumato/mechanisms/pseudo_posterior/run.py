@@ -1,4 +1,4 @@
-"""Read the rows once, draw private parameters, and make rows from them alone.
+"""Run a private pseudo posterior: read the rows once, draw private parameters, make rows from them alone.
 
 Proof note. The parameters of the target given its predictors are drawn by
 :mod:`sfumato.mechanisms.pseudo_posterior.clipped_posterior`, or from

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.jit import jit
-from sfumato.mechanisms.lattice_stages import STEPS, quantise_vector
+from sfumato.mechanisms.lattice_sums import STEPS, quantise_vector
 
 
 @jit

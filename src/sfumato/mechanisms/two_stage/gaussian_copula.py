@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from sfumato.arrays import IntArray, project_counts
-from sfumato.mechanisms.lattice_stages import STEPS
+from sfumato.mechanisms.lattice_sums import STEPS
 from sfumato.mechanisms.two_stage.compiled_loops import quantise_vectors
 from sfumato.sampling.public_box import BoundedAxis, FloatArray
 

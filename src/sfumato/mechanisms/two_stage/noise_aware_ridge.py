@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import IntArray, project_counts
-from sfumato.mechanisms.lattice_stages import STEPS, UNIT
+from sfumato.mechanisms.lattice_sums import STEPS, UNIT
 from sfumato.mechanisms.two_stage.compiled_loops import class_residual_steps, feature_steps, residual_steps
 from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals
 from sfumato.sampling.public_box import FloatArray

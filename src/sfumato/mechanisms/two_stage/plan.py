@@ -1,6 +1,6 @@
 """Plan of a two-stage release: stages, sensitivities, shares of the budget, proof note.
 
-Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_stages`, and so is their joint theorem; the vectors
+Proof note. The stages are those of :mod:`sfumato.mechanisms.lattice_sums`, and so is their joint theorem; the vectors
 are made in :mod:`.compiled_loops`. In lattice units, L2, one record moves
 
 - inputs: one count of 2^24 in each of d histograms: sqrt(d); replace sqrt(2d); target: the same with d = 1;
@@ -26,7 +26,7 @@ from sfumato.core.limits import BYTES_PER_VALUE
 from sfumato.core.parameters import delta_problems, shared_epsilon_problems
 from sfumato.core.plan import Plan, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
-from sfumato.mechanisms.lattice_stages import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
+from sfumato.mechanisms.lattice_sums import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
 from sfumato.mechanisms.two_stage.gaussian_copula import bins_for
 from sfumato.mechanisms.two_stage.noise_aware_ridge import MOST_CLASSES
 from sfumato.privacy.accounting.event import Event, EventPart

@@ -17,7 +17,7 @@ from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.plan import Plan
 from sfumato.errors import TableError
-from sfumato.mechanisms.lattice_stages import LENGTH, noisy_sums
+from sfumato.mechanisms.lattice_sums import LENGTH, noisy_sums
 from sfumato.mechanisms.two_stage import gaussian_copula as inputs_stage
 from sfumato.mechanisms.two_stage import noise_aware_ridge as response_stage
 from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals, PrivateInputs

@@ -35,4 +35,4 @@ def test_copies_of_a_bundle_are_averaged(tmp_path, monkeypatch, sfumato_cli):
     code, out, _ = sfumato_cli("compare", "t.csv", "t.csv", "--schema", "t.toml", "--columns", "x")
     assert code == 0 and "1 copy" in out and "for the custodian" in out
     code, _, err = sfumato_cli("compare", "t.csv", "t.csv", "--schema", "t.toml", "--columns", "y")
-    assert code == 2 and "'y' is no column of numbers" in err and "Next step" in err
+    assert code == 2 and "'y' is no released column of numbers" in err and "Next step" in err

@@ -152,6 +152,9 @@ def test_errata_are_complete(results: Reproduction):
     for number in ("0.128 of centroids and 0.422 of runs", "ratio 52", "0.6275", "from 2.7 to 19."):
         assert number in words
     assert "no differential privacy" in " ".join(e.instead for e in results.errata)
+    conceded = {e.name: e.caveat for e in results.errata if e.verdict == "conceded by the authors"}
+    assert set(conceded) == {"d (i)", "d (ii)", "d (iii)", "e"} and all(conceded.values())
+    assert "a heuristic rather than a rigorous global bound" in conceded["d (i)"]
 
 
 def test_results_go_through_json(results: Reproduction):

@@ -218,14 +218,12 @@ class EvaluationOptions(DialectOptions):
     @cached_property
     def facts(self) -> Schema:
         """The schema that was named, or that of the bundle."""
-        from sfumato.bounded_reads import is_folder
-        from sfumato.bundle.read import open_bundle
+        from sfumato.metrics.evaluation_input import open_evaluation_input
         from sfumato.schema import Schema
 
-        if self.schema is not None:
-            return Schema.load(self.schema)
-        if is_folder(self.bundle):
-            return open_bundle(self.bundle).schema
+        schema = Schema.load(self.schema) if self.schema is not None else open_evaluation_input(self.bundle).schema
+        if schema is not None:
+            return schema
         raise SchemaError(
             f"{self.bundle!r} is not a bundle, so its columns are not described",
             next_step="add --schema SCHEMA, or name a bundle",

@@ -1,4 +1,4 @@
-"""Locate the public data files of the papers."""
+"""Locate and read the public data files of the papers."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 REST = "*"
 """The key of a source for all columns and rules that have none of their own."""
 VOUCH = (
-    "edit what is not public, or name who says so: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
-    "  or: accept_unchanged=True lets the rest stand as drafted, and every guarantee will say so"
+    "edit what is not public, or name its source: sources={'age': 'questionnaire, q. 7', '*': 'code book'}\n"
+    "  or: accept_unchanged=True accepts the rest as drafted, and every guarantee will say so"
 )
 MOST_NAMED = 8
 ANSWER = "person={column!r}, rows_per_person=20 protects whole people; person=False: each person has one row"

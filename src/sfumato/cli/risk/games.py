@@ -10,7 +10,6 @@ import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import MethodOptions, Repeat, TableOptions, split_names, stated_options
-from sfumato.cli.released import open_evaluation_input
 from sfumato.errors import RiskError
 from sfumato.progress import steps
 
@@ -144,6 +143,7 @@ def inference(
     Compares people in the table with others. Half of the table is released by the method and the other half is the
     control group; with --release, DATA holds the people who are in that release.
     """
+    from sfumato.metrics.evaluation_input import open_evaluation_input
     from sfumato.risk.attacks.attribute_inference import AttributeInference, known_and_sensitive
 
     facts, reason = table.facts, None
@@ -159,7 +159,9 @@ def inference(
     else:
         opened = _read(console, table)
         with console.progress("attacking the release"):
-            result = attack.run(open_evaluation_input(release), opened, holdout, schema=facts, **limits)
+            released = open_evaluation_input(release)
+            tables = released.rows if released.makes == "rows" else dict(released.tables)
+            result = attack.run(tables, opened, holdout, schema=facts, **limits)
     _report(console, opened, [result], reason)
 
 

@@ -81,11 +81,8 @@ def reproduce(
     draws = require_repeats(repeats, DRAWS)
     tables = read_paper_tables(folder)
     wanted = set(TOPICS) if only is None else {only}
-    experiments = tuple(_experiment(tables, name) for name in tables.cells)
-    curves = _curves(tables, wanted)
-    boxes = tvd_boxes(tables.ratings, draws, seed) if "figure 5" in wanted else []
     topics = [topic for part in wanted for topic in TOPICS[part]]
-    return AttackReproduction(
+    results = AttackReproduction(
         only=only,
         paper="homogeneity-attack",
         title="Disclosure risk from homogeneity attack in differentially private tables",
@@ -99,15 +96,15 @@ def reproduce(
         seed=seed,
         draws=draws,
         deltas=DELTAS,
-        experiments=experiments,
-        curves=tuple(curves),
-        utilities=tuple(boxes),
+        experiments=tuple(_experiment(tables, name) for name in tables.cells),
+        curves=tuple(_curves(tables, wanted)),
+        utilities=tuple(tvd_boxes(tables.ratings, draws, seed)) if "figure 5" in wanted else (),
         choices=_choices(tables) if only is None else (),
         sigmas=_sigmas() if "figure 4" in wanted else (),
         relations=table_1_relations(tables) if "table 1" in wanted else (),
-        comparisons=statements(topics, tables, experiments, curves, boxes),
         errata=errata(tables) if only is None else (),
     )
+    return results.model_copy(update={"comparisons": statements(topics, tables, results)})
 
 
 def _curves(tables: PaperTables, wanted: set[str]) -> list[RiskCurve]:

@@ -17,9 +17,9 @@ from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share, ze
 from sfumato.papers.homogeneity_attack.figures import DELTAS, average_risk
 from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.results import (
+    AttackReproduction,
     Experiment,
     Measure,
-    Mechanism,
     Name,
     PrintedRelation,
     RiskCurve,
@@ -54,50 +54,25 @@ PRICE = (
 WRONG_CELLS = "the paper counted cells of identifiers and income together; those are homogeneous by construction"
 
 
-class Curves:
-    """Curves by what they are."""
-
-    def __init__(self, curves: list[RiskCurve]) -> None:
-        self._curves = {(c.experiment, c.mechanism, c.measure, c.delta): c for c in curves}
-
-    def at(
-        self,
-        name: Name,
-        mechanism: Mechanism,
-        measure: Measure,
-        epsilon: float,
-        delta: float | None = None,
-    ) -> float:
-        """Return one value."""
-        return self._curves[name, mechanism, measure, delta].at(epsilon)
-
-    def gap(
-        self, name: Name, above: tuple[Mechanism, Measure], below: tuple[Mechanism, Measure], delta: float
-    ) -> float:
-        """Return the largest difference of two curves on the epsilons that both have."""
-        high, low = self._curves[name, *above, delta], self._curves[name, *below, delta]
-        return max(high.at(epsilon) - low.at(epsilon) for epsilon in low.epsilon if epsilon in high.epsilon)
-
-
 def statements(
-    topics: Collection[str],
-    tables: PaperTables,
-    experiments: tuple[Experiment, ...],
-    curves: list[RiskCurve],
-    utilities: list[TvdBox],
+    topics: Collection[str], tables: PaperTables, results: AttackReproduction
 ) -> tuple[TopicComparison, ...]:
     """Return every statement of section 4 about the topics that can be checked."""
-    found = Curves(curves)
     makers: dict[str, Callable[[], list[Comparison]]] = {
-        "cells": lambda: _cell_statements(experiments),
+        "cells": lambda: _cell_statements(results.experiments),
         "limits": lambda: _asymptotes(tables),
-        "gaussian": lambda: _gaussian_statements(tables, found),
-        "poisson": lambda: _poisson_statements(found),
+        "gaussian": lambda: _gaussian_statements(tables, results),
+        "poisson": lambda: _poisson_statements(results),
         "thresholds": lambda: _threshold_statements(tables),
-        "utility": lambda: _utility_statements(utilities),
+        "utility": lambda: _utility_statements(results.utilities),
     }
     chosen = ((topic, row) for topic, make in makers.items() if topic in topics for row in make())
     return tuple(TopicComparison(topic=topic, **row.model_dump()) for topic, row in chosen)
+
+
+def _gap(high: RiskCurve, low: RiskCurve) -> float:
+    """Return the largest difference of two curves on the epsilons that both have."""
+    return max(high.at(epsilon) - low.at(epsilon) for epsilon in low.epsilon if epsilon in high.epsilon)
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -172,19 +147,24 @@ def _asymptotes(tables: PaperTables) -> list[Comparison]:
     ]
 
 
-def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]:
+def _gaussian_statements(tables: PaperTables, results: AttackReproduction) -> list[Comparison]:
     reached = [
         float(published(28, Gaussian(gaussian_sigma(31.6, delta, rule="probabilistic")), n=tables.printed_sizes(name)))
         for name in ("adult", "bankruptcy")
         for delta in DELTAS
     ]
     classic = max(
-        found.gap(n, ("gaussian-probabilistic", "printed"), ("gaussian-classic", "printed"), d)
+        _gap(
+            results.curve(n, "gaussian-probabilistic", "printed", d), results.curve(n, "gaussian-classic", "printed", d)
+        )
         for n in tables.cells
         for d in DELTAS
     )
     analytic = max(
-        found.gap(n, ("gaussian-analytic", "conservative"), ("gaussian-probabilistic", "conservative"), d)
+        _gap(
+            results.curve(n, "gaussian-analytic", "conservative", d),
+            results.curve(n, "gaussian-probabilistic", "conservative", d),
+        )
         for n in tables.cells
         for d in DELTAS
     )
@@ -212,13 +192,13 @@ def _gaussian_statements(tables: PaperTables, found: Curves) -> list[Comparison]
     ]
 
 
-def _poisson_statements(found: Curves) -> list[Comparison]:
+def _poisson_statements(results: AttackReproduction) -> list[Comparison]:
     rows: list[Comparison] = []
     names: tuple[tuple[Name, str, str], ...] = (("adult", "Adult", "4.6"), ("bankruptcy", "Bankruptcy", "2.43"))
     for name, title, lam in names:
         for epsilon in (0.1, 1.0, 100.0):
             measures: tuple[Measure, ...] = ("Poisson printed", "Poisson zero-truncated", "observed sizes")
-            printed, truncated, observed = (found.at(name, "laplace", measure, epsilon) for measure in measures)
+            printed, truncated, observed = (results.curve(name, "laplace", measure).at(epsilon) for measure in measures)
             rows.append(
                 comparison(
                     f"{title}, Laplace, epsilon {epsilon:g}, lambda {lam}",
@@ -256,7 +236,7 @@ def _threshold_statements(tables: PaperTables) -> list[Comparison]:
     ]
 
 
-def _utility_statements(utilities: list[TvdBox]) -> list[Comparison]:
+def _utility_statements(utilities: tuple[TvdBox, ...]) -> list[Comparison]:
     rows: list[Comparison] = []
     for epsilon in (0.1, 1.0, 10.0):
         whole, occupied = (

@@ -76,6 +76,13 @@ class HistogramLayer:
     counts: FloatArray
     sigma: float
 
+    def joined(self, counts: FloatArray, sigma: float) -> HistogramLayer:
+        """Return the layer with another measurement of the same parts: both, weighed by their precision."""
+        first, second = self.sigma**-2, sigma**-2
+        return HistogramLayer(
+            self.parts, (first * self.counts + second * counts) / (first + second), (first + second) ** -0.5
+        )
+
 
 @dataclass(frozen=True)
 class HierarchicalHistogram:
@@ -111,18 +118,39 @@ def _flat_estimate(layer: HistogramLayer, total: float | None, variance: float) 
     return CellEstimate(counts, (float(counts.sum()), spread), lambda: noise * np.eye(count) - noise**2 * pulled)
 
 
-def measure_columns(
-    table: Table, names: Sequence[str], counted: Schema, layered: Collection[str], noisy: Noisy
-) -> list[HierarchicalHistogram]:
-    """Count columns in the cells of ``counted`` and measure each: those of ``layered`` in layers, others flat."""
+@dataclass(frozen=True)
+class CountedColumns:
+    """Columns with the true counts of their cells: nothing of them leaves but through noise."""
+
+    columns: tuple[Column, ...]
+    """Each in the cells in which it is counted: the finest ones, where it is measured in layers."""
+    schema: Schema
+    layered: Collection[str]
+    counts: tuple[Counts, ...] = field(repr=False)
+
+    def measure(self, noisy: Noisy) -> list[HierarchicalHistogram]:
+        """Measure each column: those of ``layered`` in layers, others flat."""
+        return [
+            measure_layers(self.schema[column.name], counts, noisy)
+            if column.name in self.layered
+            else measure_flat(column, counts, noisy)
+            for column, counts in zip(self.columns, self.counts, strict=True)
+        ]
+
+    def measure_again(self, measured: Sequence[HierarchicalHistogram], noisy: Noisy) -> list[HierarchicalHistogram]:
+        """Measure blocks and last cells of each column once more, and join both answers by their precision."""
+        return [
+            _measure_again(before, _summed(column, before.column, counts), noisy)
+            for before, column, counts in zip(measured, self.columns, self.counts, strict=True)
+        ]
+
+
+def count_columns(table: Table, names: Sequence[str], counted: Schema, layered: Collection[str]) -> CountedColumns:
+    """Count columns in the cells of ``counted``, in one pass."""
     counts = dataclasses.replace(table, schema=counted).marginals([(name,) for name in names])
     report_progress("measuring single columns")
-    return [
-        measure_layers(table.schema[name], counts[(name,)], noisy)
-        if name in layered
-        else measure_flat(counted[name], counts[(name,)], noisy)
-        for name in names
-    ]
+    columns = tuple(counted[name] for name in names)
+    return CountedColumns(columns, table.schema, layered, tuple(counts[(name,)] for name in names))
 
 
 def measure_flat(column: Column, counts: Counts, noisy: Noisy) -> HierarchicalHistogram:
@@ -133,16 +161,33 @@ def measure_flat(column: Column, counts: Counts, noisy: Noisy) -> HierarchicalHi
 def measure_layers(column: Column, counts: Counts, noisy: Noisy) -> HierarchicalHistogram:
     """Measure a column in layers; the counts are those of its finest cells."""
     finest, equal = finest_cells(column), equal_cells(column)
-    by_cell = np.bincount(parts_of(finest, equal), counts, equal.size).astype(np.int64)
+    by_cell = _summed(finest, equal, counts)
     blocks = blocks_of(equal)
     by_block = np.bincount(blocks, by_cell).astype(np.int64)
     above = HistogramLayer(blocks, *noisy(by_block, SHARES[0]))
     first = HierarchicalHistogram(equal, (above, HistogramLayer(np.arange(equal.size), *noisy(by_cell, SHARES[1]))))
     cut = _refine_by_mass(column, first)
-    by_cut = np.bincount(parts_of(finest, cut), counts, cut.size).astype(np.int64)
+    by_cut = _summed(finest, cut, counts)
     inside = parts_of(cut, equal)
     wider = [HistogramLayer(layer.parts[inside], layer.counts, layer.sigma) for layer in first.layers]
     return HierarchicalHistogram(cut, (*wider, HistogramLayer(np.arange(cut.size), *noisy(by_cut, SHARES[2]))))
+
+
+def _summed(finer: Column, coarser: Column, counts: Counts) -> Counts:
+    """Return the counts of a column's coarser cells."""
+    if finer.size == coarser.size:
+        return counts
+    return np.bincount(parts_of(finer, coarser), counts, coarser.size).astype(np.int64)
+
+
+def _measure_again(before: HierarchicalHistogram, counts: Counts, noisy: Noisy) -> HierarchicalHistogram:
+    """Measure the first and the last layer of a column again; the counts are those of its cells."""
+    places = {0: Fraction(1, 2), len(before.layers) - 1: Fraction(1, 2)} if len(before.layers) > 1 else {0: Fraction(1)}
+    layers = list(before.layers)
+    for place, share in places.items():
+        layer = layers[place]
+        layers[place] = layer.joined(*noisy(np.bincount(layer.parts, counts).astype(np.int64), share))
+    return HierarchicalHistogram(before.column, tuple(layers))
 
 
 def shared_totals(estimates: Sequence[CellEstimate]) -> tuple[float, list[tuple[float, float]]]:

@@ -7,8 +7,10 @@ where theta minimises
 
 A straight line costs nothing, so a tail falls off exponentially and nothing is negative. The smoothing is the one with
 the least Cp = (x - mu)' P (x - mu) + 2 edf among a grid, from the smoothest down. An atom is a cell far above the
-curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. All of it is a
-function of noisy counts and of public cells: post-processing, free.
+curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. Beside an atom at
+an end, where nothing else stands above its noise, the curve is an exponential that falls away from the atom: a line
+could rise, and would put all of the mass at the far bound. All of it is a function of noisy counts and of public cells:
+post-processing, free.
 """
 
 from __future__ import annotations
@@ -34,6 +36,10 @@ LEAST_CELLS = 3
 WINDOWS, SEEN_SIGMAS, STIFF, BODY_SHARE = (3, 6, 12, 24), 3.5, 1000.0, 0.5
 """A cell whose neighbourhood (so many cells on either side; the first that finds this share of the rows) is below this
 many standard deviations has nothing to follow: there the penalty is this many times heavier."""
+HALF_LIVES = tuple(float(2.0**-power) for power in range(9))
+"""Half-lives, as shares of the range, of the exponentials that are tried beside an atom at an end."""
+LEAST_MASS = 0.5
+"""Mass that is left beside such an atom where the noise shows none, in standard deviations: a constant has no spread."""
 NEWTON_STEPS = 30
 SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
@@ -84,11 +90,39 @@ def _without(atoms: NDArray[np.bool_], counts: FloatArray, covariance: FloatArra
     """Fit the curve to all cells but the atoms, which keep their own counts; where hardly a cell is left, to all."""
     rest = ~atoms if (~atoms).sum() >= LEAST_CELLS else np.ones(len(counts), dtype=bool)
     fitted = np.maximum(counts, 0.0)
-    among = inverse(covariance[np.ix_(rest, rest)])
-    stiff = _stiffness(counts[rest], covariance[np.ix_(rest, rest)])
-    curve, smoothing, criterion = _smooth(counts[rest], among, widths[rest], stiff)
-    fitted[rest] = _falling_tails(curve, widths[rest], stiff == 1.0)
+    noise = covariance[np.ix_(rest, rest)]
+    visible = _visible(counts[rest], noise)
+    away = _unseen_side(rest, counts, covariance, widths) if visible is None else 0
+    if away:
+        curve, criterion = _exponential(counts[rest][::away], noise[::away, ::away], widths[rest][::away])
+        fitted[rest] = curve[::away]
+        return SmoothDensity(fitted, ~rest, SMOOTHINGS[0], criterion)
+    seen = np.ones(int(rest.sum()), dtype=bool) if visible is None else visible
+    curve, smoothing, criterion = _smooth(counts[rest], inverse(noise), widths[rest], np.where(seen, 1.0, STIFF))
+    fitted[rest] = _falling_tails(curve, widths[rest], seen)
     return SmoothDensity(fitted, ~rest, smoothing, criterion)
+
+
+def _unseen_side(rest: NDArray[np.bool_], counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> int:
+    """Return 1 (or -1) if an atom is at the low (or high) end alone and the far half holds no more than noise; else 0."""
+    low, high = not rest[0], not rest[-1]
+    if low == high:
+        return 0
+    passed = np.cumsum(widths) if low else np.cumsum(widths[::-1])[::-1]
+    far = (rest & (passed > widths.sum() / 2)).astype(float)
+    return 0 if far @ counts > SEEN_SIGMAS * np.sqrt(far @ covariance @ far) else 1 if low else -1
+
+
+def _exponential(counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> tuple[FloatArray, float]:
+    """Return the exponential that falls from the first cell on, by least squares over half-lives, and its Cp."""
+    precision, ends = inverse(covariance), np.append(0.0, np.cumsum(widths)) / widths.sum()
+    shapes = [-np.diff(np.exp2(-ends / half)) / (1 - np.exp2(-1 / half)) for half in HALF_LIVES]
+    pulls = [float(shape @ precision @ counts) for shape in shapes]
+    weights = [float(shape @ precision @ shape) for shape in shapes]
+    best = int(np.argmax([max(pull, 0.0) ** 2 / weight for pull, weight in zip(pulls, weights, strict=True)]))
+    mass = max(pulls[best] / weights[best], LEAST_MASS / np.sqrt(weights[best]))
+    error = counts - mass * shapes[best]
+    return mass * shapes[best], float(error @ precision @ error) + 4
 
 
 def _falling_tails(curve: FloatArray, widths: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
@@ -103,18 +137,18 @@ def _falling_tails(curve: FloatArray, widths: FloatArray, seen: NDArray[np.bool_
     return density * widths
 
 
-def _stiffness(counts: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return how stiff the curve is at each cell: much more where a window of cells holds no more than noise.
+def _visible(counts: FloatArray, covariance: FloatArray) -> NDArray[np.bool_] | None:
+    """Return the cells in a window that stands above its noise; None where no width of window finds half of the rows.
 
-    There the curve has nothing to follow; it goes on as straight as it came, and an empty tail stays empty. Where rows
-    are few, a narrow window may hold no more than noise even in the body: then wider ones are asked, and where none
-    finds half of the rows, the curve may bend anywhere.
+    Elsewhere the curve has nothing to follow: there it is much stiffer and goes on as straight as it came, and an empty
+    tail stays empty. Where rows are few, a narrow window may hold no more than noise even in the body: then wider ones
+    are asked, and where none finds half of the rows, the curve may bend anywhere.
     """
     for window in WINDOWS:
         visible = _seen(counts, covariance, window)
         if counts[visible].sum() >= BODY_SHARE * counts.sum():
-            return np.where(visible, 1.0, STIFF)
-    return np.ones(len(counts))
+            return visible
+    return None
 
 
 def _seen(counts: FloatArray, covariance: FloatArray, reach: int) -> NDArray[np.bool_]:

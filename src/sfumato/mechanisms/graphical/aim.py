@@ -63,7 +63,7 @@ from sfumato.privacy.exact import Number, to_fraction, to_positive_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 
-ONE_WAY_SHARE, SELECTION_SHARE = Fraction(1, 4), Fraction(1, 20)
+ONE_WAY_SHARE, MOST_ONE_WAY_SHARE, SELECTION_SHARE = Fraction(1, 4), Fraction(3, 5), Fraction(1, 20)
 MEGABYTES = 4.0
 PAIR_STEPS, LARGER_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
@@ -143,6 +143,7 @@ class AIM(GraphicalMethod):
             delta=self.spent_delta,
             binning=DISCRETISATIONS[self.bins],
             one_way_share=ONE_WAY_SHARE,
+            most_one_way_share=MOST_ONE_WAY_SHARE,
             choice_share=SELECTION_SHARE,
             workload=self.workload,
             megabytes=self._megabytes,

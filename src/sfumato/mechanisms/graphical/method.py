@@ -109,9 +109,8 @@ def fit_and_sample(
     from threadpoolctl import threadpool_limits
 
     budget = planned.budget()
-    for_one_way = budget.rho * planned.one_way_share
     one_way = measure_one_way_marginals(
-        table, planned.names, planned.binning, for_one_way, planned.later_tables, budget, randomness
+        table, planned.names, planned.binning, planned.one_way_range, planned.later_tables, budget, randomness
     )
     candidates = compile_candidates(planned, table, one_way, budget)
     report_progress(ROUNDS, 0.0)

@@ -16,7 +16,7 @@ from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, in_batches
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
-from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema, squared_sensitivity
+from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, OneWayShare, measured_schema, squared_sensitivity
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
 from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
@@ -95,6 +95,8 @@ class GraphicalPlan:
     """Share of the budget for choosing tables."""
     workload: Any
     megabytes: float
+    most_one_way_share: Fraction | None = None
+    """What their share may rise to where rows are few beside the noise; none: it is fixed."""
     targets: tuple[str, ...] = ()
     """Columns around which larger sets are offered; none: all sets, where they are not too many."""
     later: str = "tables chosen in rounds"
@@ -108,6 +110,11 @@ class GraphicalPlan:
     def in_blocks(self) -> bool:
         """Whether pairs are counted block by block: one tree is chosen among more than can be held at once."""
         return self.rounds == 1 and len(self.weights) > MOST_HELD
+
+    @property
+    def one_way_range(self) -> OneWayShare:
+        """Between which shares of the budget the one-way tables get."""
+        return OneWayShare(self.one_way_share, self.most_one_way_share or self.one_way_share)
 
     def budget(self) -> Budget:
         """Return a fresh budget: what noise and choices may cost."""

@@ -38,7 +38,7 @@ from sfumato.mechanisms.hierarchical_histogram import (
     HierarchicalHistogram,
     finest_cells,
     layer_cells,
-    measure_columns,
+    count_columns,
     parts_of,
     pooled_total,
     uses_layers,
@@ -132,7 +132,7 @@ def measure_one_way(table: Table, names: Sequence[str], noise: PlannedNoise) -> 
         return noisy_counts.astype(float), math.sqrt(variance)
 
     counted = dataclasses.replace(schema, columns=columns)
-    return _estimate(schema, measure_columns(table, names, counted, layered, noisy))
+    return _estimate(schema, count_columns(table, names, counted, layered).measure(noisy))
 
 
 def _estimate(schema: Schema, measured: Sequence[HierarchicalHistogram]) -> ColumnEstimates:

@@ -217,7 +217,8 @@ def equal_cells(column: Column) -> Column:
     fine = fine_column(column, EQUAL_CELLS)
     if fine.present_size <= MOST_EQUAL:
         return fine
-    return refined_column(column, fine.starts[(np.arange(EQUAL_CELLS) * fine.present_size) // EQUAL_CELLS])
+    starts = fine.starts[(np.arange(EQUAL_CELLS) * fine.present_size) // EQUAL_CELLS]
+    return refined_column(column, np.union1d(starts, column.kept) if isinstance(column, RefinedColumn) else starts)
 
 
 def finest_cells(column: Column) -> RefinedColumn:

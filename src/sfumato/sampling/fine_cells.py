@@ -44,6 +44,8 @@ class RefinedColumn(Column):
     """
 
     cuts: tuple[float, ...] = ()
+    kept: tuple[float, ...] = ()
+    """Those of the starts that stay where bins are joined."""
 
     @cached_property
     def starts(self) -> NDArray[np.float64]:
@@ -51,10 +53,12 @@ class RefinedColumn(Column):
         return np.array(self.cuts, float)
 
 
-def refined_column(column: Column, starts: NDArray[np.float64]) -> RefinedColumn:
+def refined_column(
+    column: Column, starts: NDArray[np.float64], kept: NDArray[np.float64] | None = None
+) -> RefinedColumn:
     """Return the column with bins that start at the given numbers (dates as day numbers), the lower bound first."""
     facts = {item.name: getattr(column, item.name) for item in dataclasses.fields(Column)}
-    return RefinedColumn(**facts, cuts=tuple(starts.tolist()))
+    return RefinedColumn(**facts, cuts=tuple(starts.tolist()), kept=() if kept is None else tuple(kept.tolist()))
 
 
 def cell_widths(column: Column) -> NDArray[np.float64]:

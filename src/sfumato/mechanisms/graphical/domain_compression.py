@@ -318,11 +318,14 @@ class NestedGroups:
         return NestedGroups(np.append(self.groups, self.size).astype(np.int32), last)
 
 
-def nested_groups(masses: FloatArray, covariance: FloatArray, most: int, threshold: float) -> NestedGroups:
+def nested_groups(
+    masses: FloatArray, covariance: FloatArray, most: int, threshold: float, named: Sequence[int] = ()
+) -> NestedGroups:
     """Halve runs of cells until there are ``most``, or no run has two halves that stand above their noise.
 
     A half must have at least ``threshold`` standard deviations of its noise. A cell too heavy to be halved stays a
-    run of its own, so that an atom ends up alone.
+    run of its own, so that an atom ends up alone. ``named`` cells begin a group of the finest resolution whatever they
+    weigh, beyond ``most``.
     """
     halving = _MassHalving(np.maximum(masses, 0.0), covariance, threshold)
     cuts, cuts_by_level = [0], dict[int, list[int]]()
@@ -337,7 +340,7 @@ def nested_groups(masses: FloatArray, covariance: FloatArray, most: int, thresho
         open_runs |= {(run[0], middle), (middle, run[1])}
         if len(cuts) & (len(cuts) - 1) == 0:
             cuts_by_level[len(cuts)] = sorted(cuts)
-    finest = sorted(cuts)
+    finest = sorted({*cuts, *named})
     groups = np.searchsorted(finest, np.arange(len(masses)), side="right") - 1
     coarser = {
         level: (np.searchsorted(coarse, finest, side="right") - 1).astype(np.int32)

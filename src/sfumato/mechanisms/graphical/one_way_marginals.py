@@ -25,6 +25,7 @@ from sfumato.arrays import Counts, FloatArray
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.domain_compression import Grouping, Groups, compress_column, nested_groups, shares_of
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
+from sfumato.mechanisms.graphical.named_cuts import named_cuts, schema_with_named_cuts
 from sfumato.mechanisms.hierarchical_histogram import (
     LAYER_WORDS,
     SHARES,
@@ -77,6 +78,10 @@ class Discretisation:
             return None
         wanted = max(LEAST_GROUPS, (self.crowding * total / (0.8 * later_sigma)) ** 0.5)
         return min(self.most_groups, int(wanted))
+
+    def named(self, schema: Schema, names: Sequence[str]) -> Schema:
+        """Return the schema whose bins begin at the constants of rules too; the schema's own bins stay as they are."""
+        return schema if self.most_groups is None else schema_with_named_cuts(schema, names)
 
     def layers(self, column: Column) -> bool:
         """Say whether a column is measured in layers."""
@@ -154,8 +159,9 @@ def measure_one_way_marginals(
         sigma = budget.sigma(rho * part / len(names))
         return budget.measure(true, sigma, randomness), sigma
 
-    layered = {name for name in names if binning.layers(table.schema[name])}
-    counted = count_columns(table, names, measured_schema(table.schema, names, binning), layered)
+    schema = binning.named(table.schema, names)
+    layered = {name for name in names if binning.layers(schema[name])}
+    counted = count_columns(dataclasses.replace(table, schema=schema), names, measured_schema(schema, names, binning), layered)
     measured = counted.measure(partial(noisy, budget.rho * share.least))
     total, estimates = pooled_total(measured, table.schema.rows)
     further = share.of(total / budget.sigma(budget.rho / len(names))) - share.least
@@ -164,7 +170,7 @@ def measure_one_way_marginals(
         total, estimates = pooled_total(measured, table.schema.rows)
     total = max(total, 1.0)
     limit = binning.limit(total, budget.sigma(budget.noise.left / later))
-    return _grouped(measured, estimates, total, binning, limit)
+    return _grouped(measured, estimates, total, binning, limit, [named_cuts(schema, schema[name]) for name in names])
 
 
 def measured_schema(schema: Schema, names: Sequence[str], binning: Discretisation) -> Schema:
@@ -180,10 +186,11 @@ def _grouped(
     total: float,
     binning: Discretisation,
     limit: int | None,
+    named: Sequence[FloatArray],
 ) -> OneWayMarginals:
     groupings, measurements, coarser = list[Grouping](), list[LinearMeasurement](), list[Mapping[int, Groups]]()
     for place, (each, estimate) in enumerate(zip(measured, estimates, strict=True)):
-        grouping, levels = _grouping(each, estimate, total, binning, limit)
+        grouping, levels = _grouping(each, estimate, total, binning, limit, named[place])
         groupings.append(grouping)
         coarser.append(levels)
         measurements.append(_one_way(place, estimate, grouping, each.layers[-1].sigma))
@@ -191,7 +198,12 @@ def _grouped(
 
 
 def _grouping(
-    measured: HierarchicalHistogram, estimate: CellEstimate, total: float, binning: Discretisation, limit: int | None
+    measured: HierarchicalHistogram,
+    estimate: CellEstimate,
+    total: float,
+    binning: Discretisation,
+    limit: int | None,
+    named: FloatArray,
 ) -> tuple[Grouping, Mapping[int, Groups]]:
     """Return the groups of a column, and the coarser ones where it has an order that tables may use."""
     column, sigma = measured.column, measured.layers[-1].sigma
@@ -200,7 +212,9 @@ def _grouping(
     present = column.present_size
     counts, covariance = estimate.counts[:present], estimate.covariance[:present, :present]
     masses = _masses(column, counts, covariance, in_layers=len(measured.layers) > 1)
-    nested = nested_groups(np.maximum(counts, 0.0) if masses is None else masses, covariance, limit, binning.threshold)
+    weights = np.maximum(counts, 0.0) if masses is None else masses
+    begins = np.flatnonzero(np.isin(column.starts, named)).tolist()
+    nested = nested_groups(weights, covariance, limit, binning.threshold, begins)
     shares = (
         shares_of(column, counts, nested.groups, sigma)
         if masses is None

@@ -16,6 +16,7 @@ from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, in_batches
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
+from sfumato.mechanisms.graphical.named_cuts import named_cuts
 from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, OneWayShare, measured_schema, squared_sensitivity
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
 from sfumato.privacy.accounting.composition import SELECTIONS_PART
@@ -160,13 +161,21 @@ class GraphicalPlan:
         limit = self.binning.most_groups
         columns = [self.fine[name] for name in self.names]
         return tuple(
-            c.size if limit is None or not c.is_ordered else min(c.size, limit + int(c.missing)) for c in columns
+            c.size
+            if limit is None or not c.is_ordered
+            else min(c.size, limit + len(named_cuts(self.schema, self.schema[c.name])) + int(c.missing))
+            for c in columns
         )
 
     @cached_property
     def fine(self) -> Schema:
         """The schema with the cells of the one-way tables."""
-        return measured_schema(self.schema, self.names, self.binning)
+        return measured_schema(self._named, self.names, self.binning)
+
+    @cached_property
+    def _named(self) -> Schema:
+        """The schema whose bins begin at the constants of rules too."""
+        return self.binning.named(self.schema, self.names)
 
     def cells(self, clique: Sequence[int]) -> int:
         """Return how many cells a table has at most."""
@@ -252,7 +261,7 @@ class GraphicalPlan:
     def _coordinate_problems(self) -> list[str]:
         """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
         cells = (self.cells(clique) for clique in self.weights if len(clique) > 1)
-        first = sum(cells for name in self.names for _, cells, _ in self.binning.tables(self.schema[name]))
+        first = sum(cells for name in self.names for _, cells, _ in self.binning.tables(self._named[name]))
         needed = first + sum(nlargest(self.later_tables, cells))
         if self.rounds > 1 or needed <= MOST_COORDINATES:
             return []
@@ -297,7 +306,7 @@ class GraphicalPlan:
                 epsilon="joint",
                 share=fraction_to_text(share * part),
             )
-            for words, cells, part in self.binning.tables(self.schema[name])
+            for words, cells, part in self.binning.tables(self._named[name])
         ]
 
     def _event(self, stages: Sequence[Stage], randomness: str) -> Event:

@@ -26,7 +26,6 @@ settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what was measured to be slow, and what is left to ``make thorough``; long files come first on workers."""
     slow, thorough = listed(), listed(THOROUGH)
@@ -36,7 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("slow")
         if is_listed(item.nodeid, thorough):
             item.add_marker("thorough")
-        weights[scope_of(item.nodeid)] += 20 if item.get_closest_marker("slow") else 1
+        if (item.get_closest_marker("thorough") is None) == (config.option.markexpr != "thorough"):
+            weights[scope_of(item.nodeid)] += 20 if item.get_closest_marker("slow") else 1
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: -weights[scope_of(item.nodeid)])
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.metrics.rows_view import Observes
     from sfumato.risk.attacks.attack import AttackResult
     from sfumato.risk.simulated import Game
+    from sfumato.schema import Schema
     from sfumato.table import Table
 
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
@@ -175,9 +176,14 @@ def _refuse_both(method: MethodOptions, release: str | None, holdout: str | None
         raise RiskError("--holdout requires --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _read(console: Console, table: TableOptions) -> Table:
-    if not table.facts.is_confirmed:
+def warn_of_draft(console: Console, schema: Schema) -> None:
+    """Warn where the schema is not confirmed: risks are computed all the same."""
+    if not schema.is_confirmed:
         console.say(f"warning: {DRAFT}", style="yellow")
+
+
+def _read(console: Console, table: TableOptions) -> Table:
+    warn_of_draft(console, table.facts)
     return table.read()
 
 

@@ -300,7 +300,8 @@ def uniqueness_grid(alone: Sequence[AlonePoint]) -> TableBlock:
     """Return the re-identification risk at a dozen epsilons, in per cent."""
     header = ("epsilon", "seen", "seen with the value", "right", "right, known to be in")
     rows = tuple(
-        (f"{p.epsilon:.3g}", *(f"{100 * share:.1f}" for share in (p.seen, p.named, p.right, p.known))) for p in evenly_spaced(alone)
+        (f"{p.epsilon:.3g}", *(f"{100 * share:.1f}" for share in (p.seen, p.named, p.right, p.known)))
+        for p in evenly_spaced(alone)
     )
     return TableBlock(header, rows, tuple(range(len(header))))
 

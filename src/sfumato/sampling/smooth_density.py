@@ -7,8 +7,8 @@ where theta minimises
 
 A straight line costs nothing, so a tail falls off exponentially and nothing is negative. The smoothing is the one with
 the least Cp = (x - mu)' P (x - mu) + 2 edf among a grid, from the smoothest down. An atom is a cell far above the
-curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. Beside an atom at
-an end, where nothing else stands above its noise, the curve is an exponential that falls away from the atom: a line
+curve (a top code, a zero, a round number): it keeps its own count, and the curve is fitted without it. Beside an atom
+at an end, where nothing else stands above its noise, the curve is an exponential that falls away from the atom: a line
 could rise, and would put all of the mass at the far bound. All of it is a function of noisy counts and of public cells:
 post-processing, free.
 """
@@ -39,7 +39,7 @@ many standard deviations has nothing to follow: there the penalty is this many t
 HALF_LIVES = tuple(float(2.0**-power) for power in range(9))
 """Half-lives, as shares of the range, of the exponentials that are tried beside an atom at an end."""
 LEAST_MASS = 0.5
-"""Mass that is left beside such an atom where the noise shows none, in standard deviations: a constant has no spread."""
+"""Mass beside such an atom where the noise shows none, in standard deviations: a constant would have no spread."""
 NEWTON_STEPS = 30
 SETTLED = 1e-4
 """Newton's steps end when no logarithm moves by more than this."""
@@ -104,7 +104,7 @@ def _without(atoms: NDArray[np.bool_], counts: FloatArray, covariance: FloatArra
 
 
 def _unseen_side(rest: NDArray[np.bool_], counts: FloatArray, covariance: FloatArray, widths: FloatArray) -> int:
-    """Return 1 (or -1) if an atom is at the low (or high) end alone and the far half holds no more than noise; else 0."""
+    """Return 1 (or -1) if only the low (or high) end is an atom and the far half holds no more than noise; else 0."""
     low, high = not rest[0], not rest[-1]
     if low == high:
         return 0

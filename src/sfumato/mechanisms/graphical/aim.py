@@ -26,7 +26,7 @@ alone, exactly.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
@@ -40,9 +40,14 @@ from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.candidates import Candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, model_marginals
-from sfumato.mechanisms.graphical.exponential_mechanism import expected_noise_l1, select_marginal
+from sfumato.mechanisms.graphical.exponential_mechanism import (
+    expected_noise_l1,
+    select_cuts,
+    select_marginal,
+    selection_rate,
+)
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
-from sfumato.mechanisms.graphical.junction_tree.junction_tree import ModelSize
+from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique, ModelSize
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
 from sfumato.mechanisms.graphical.method import (
     DISCRETISATIONS,
@@ -58,6 +63,7 @@ from sfumato.mechanisms.graphical.method import (
 from sfumato.mechanisms.graphical.mixture.fit import Backend, MixtureSettings, require_jax
 from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel, fit_mixture
 from sfumato.mechanisms.graphical.plan import BYTES_PER_CELL, LARGEST_TABLE, GraphicalPlan, chosen_names
+from sfumato.mechanisms.graphical.sharpening import Gains, Sharpening, handicap, sharpening_score
 from sfumato.mechanisms.graphical.workload import check_workload, largest_clique
 from sfumato.privacy.exact import Number, to_fraction, to_positive_fraction
 from sfumato.privacy.randomness import Randomness
@@ -67,6 +73,8 @@ ONE_WAY_SHARE, MOST_ONE_WAY_SHARE, SELECTION_SHARE = Fraction(1, 4), Fraction(3,
 MEGABYTES = 4.0
 PAIR_STEPS, LARGER_STEPS = 40, 50
 """Steps of the fit after each round. These and the shares above were chosen on one table, Adult."""
+CUT_COST = 3
+"""What selecting the cuts may cost, in selections of a round, and at most a quarter of what is left for selections."""
 FIRST_SHARES = 3
 """Marginals that are measured before any is selected get this many shares of a first round."""
 FEW_LARGER = 500
@@ -148,6 +156,7 @@ class AIM(GraphicalMethod):
             workload=self.workload,
             megabytes=self._megabytes,
             targets=self._targets(schema, names),
+            sharpens=self.model != "mixture" and self.bins == "adaptive",
         )
         if self.model != "mixture":
             return rounds
@@ -206,6 +215,19 @@ def run_aim(
     watch: Watch | None = None,
 ) -> FittedMarginals[GraphicalModel]:
     """Select, measure and estimate until the budget is spent; return the model of all measurements."""
+    fitted, _ = _run_rounds(candidates, one_way, budget, settings, randomness, watch)
+    return fitted
+
+
+def _run_rounds(
+    candidates: Candidates,
+    one_way: Sequence[LinearMeasurement],
+    budget: Budget,
+    settings: RoundSettings,
+    randomness: Randomness,
+    watch: Watch | None,
+) -> tuple[FittedMarginals[GraphicalModel], Candidates]:
+    """Return the model of all measurements, and the candidates with the groups as they were cut."""
     measurements, log = list(one_way), list[RoundLog]()
     for marginal in candidates.first:
         share = FIRST_SHARES * budget.noise.left / settings.start_rounds
@@ -213,15 +235,19 @@ def run_aim(
         log.append(RoundLog(len(log) + 1, marginal, measurements[-1].stddev, 0.0, budget.share_left))
     model = candidates.estimate(measurements, None, settings.steps, settings.tolerance)
     share, last = budget.noise.left / settings.start_rounds, False
-    selection_per_noise = budget.choices.left / budget.noise.left
     while not last:
         last = budget.noise.left < 2 * share
         share = budget.noise.left if last else share
+        for_selection = share * budget.choices.left / budget.noise.left
         larger = offers_larger(candidates.weights, [each.marginal for each in log[len(candidates.first) :]])
         offered = offer_candidates(candidates, model, budget, share, settings, larger, randomness)
-        marginal = worst_approximated(
-            candidates, model, offered, budget, share, share * selection_per_noise, randomness
-        )
+        strength = budget.pay_for_selection(min(for_selection, budget.choices.left))
+        gains = {} if last else offer_sharpenings(candidates, model, budget, share, settings, measurements)
+        marginal = worst_approximated(candidates, model, offered, gains, strength, budget.sigma(share), randomness)
+        if isinstance(marginal, Sharpening):
+            edges = worst_edges(candidates, gains[marginal], budget, for_selection, randomness)
+            candidates, measurements, model = candidates.cut(marginal.column, edges, measurements, model)
+            marginal = CoarsenedMarginal(marginal.pair)
         measurement = candidates.measure(marginal, budget.sigma(share), budget, randomness)
         measurements.append(measurement)
         previous = model_marginals(model, [marginal], candidates.resolutions)[marginal]
@@ -233,30 +259,64 @@ def run_aim(
         if watch is not None:
             watch(log[-1])
     model = candidates.estimate(measurements, model, settings.last_steps, settings.tolerance)
-    return FittedMarginals(model, tuple(measurements), tuple(log))
+    groupings = None if candidates.cuttable is None else candidates.cuttable.groupings
+    return FittedMarginals(model, tuple(measurements), tuple(log), groupings), candidates
 
 
 def worst_approximated(
     candidates: Candidates,
     model: GraphicalModel,
     offered: Sequence[CoarsenedMarginal],
-    budget: Budget,
-    share: Fraction,
-    for_selection: Fraction,
+    gains: Mapping[Sharpening, Gains],
+    strength: Fraction,
+    sigma: float,
     randomness: Randomness,
-) -> CoarsenedMarginal:
-    """Select the marginal that the model approximates worst, by the exponential mechanism; paid before it is drawn."""
-    strength = budget.pay_for_selection(min(for_selection, budget.choices.left))
+) -> CoarsenedMarginal | Sharpening:
+    """Select the marginal that the model approximates worst, or the pair that sharpening serves most."""
     return select_marginal(
         candidates.counts,
         model_marginals(model, offered, candidates.resolutions),
         candidates.weights,
         offered,
         strength,
-        budget.sigma(share),
+        sigma,
         candidates.sensitivity,
         randomness,
+        {each: sharpening_score(some, strength, candidates.sensitivity) for each, some in gains.items()},
     )
+
+
+def offer_sharpenings(
+    candidates: Candidates,
+    model: GraphicalModel,
+    budget: Budget,
+    share: Fraction,
+    settings: RoundSettings,
+    measurements: Sequence[LinearMeasurement],
+) -> dict[Sharpening, Gains]:
+    """Return the measured pairs whose groups may be cut without the model outgrowing its size, and what cuts gain."""
+    if candidates.cuttable is None:
+        return {}
+    precision: dict[Clique, float] = {}
+    for each in measurements:
+        precision[each.clique] = precision.get(each.clique, 0.0) + each.stddev**-2
+    gains: dict[Sharpening, Gains] = {}
+    used = 1 - budget.share_left + float(share / budget.noise.total)
+    for each in candidates.cuttable.offered(list(precision)):
+        sizes = [size + size // 2 if c == each.column else size for c, size in enumerate(candidates.sizes)]
+        if ModelSize(sizes, model.cliques).cells <= used * settings.megabytes * 1e6 / BYTES_PER_CELL:
+            gains[each] = candidates.cuttable.gains(model, each, budget.sigma(share), precision[each.pair] ** -0.5)
+    return {each: some for each, some in gains.items() if some}
+
+
+def worst_edges(
+    candidates: Candidates, gains: Gains, budget: Budget, for_selection: Fraction, randomness: Randomness
+) -> list[int]:
+    """Select where groups are cut, at most one edge in each; paid before it is drawn."""
+    strength = budget.pay_for_selection(min(CUT_COST * for_selection, budget.choices.left / 4))
+    rate = selection_rate(strength, candidates.sensitivity, 1)
+    handicaps = {group: handicap(len(edges), rate) for group, (edges, _) in gains.items()}
+    return select_cuts(gains, handicaps, strength, candidates.sensitivity, randomness)
 
 
 def offer_candidates(
@@ -330,9 +390,9 @@ def run_aim_with_mixture(
     watch: Watch | None = None,
 ) -> FittedMarginals[AveragedModel]:
     """Select and measure marginals in rounds, then fit a mixture to the same ones beside the tree."""
-    fitted = run_aim(candidates, one_way, budget, settings, randomness, watch)
+    fitted, candidates = _run_rounds(candidates, one_way, budget, settings, randomness, watch)
     mixture = _fit_mixture(candidates, fitted.measurements, settings, randomness)
-    return FittedMarginals(AveragedModel(fitted.model, mixture), fitted.measurements, fitted.rounds)
+    return FittedMarginals(AveragedModel(fitted.model, mixture), fitted.measurements, fitted.rounds, fitted.groupings)
 
 
 def measure_all_pairs(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import TableError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import (
+    LARGE_SET_GROUPS,
     CoarsenedMarginal,
     Resolutions,
     candidate_marginals,
@@ -28,6 +29,14 @@ from sfumato.mechanisms.graphical.junction_tree.linear_measurement import Linear
 from sfumato.mechanisms.graphical.junction_tree.mirror_descent import estimate
 from sfumato.mechanisms.graphical.one_way_marginals import OneWayMarginals
 from sfumato.mechanisms.graphical.plan import PASS_CELLS, GraphicalPlan
+from sfumato.mechanisms.graphical.sharpening import (
+    MOST_FINE_CELLS,
+    CuttableGroups,
+    cut_grouping,
+    cut_measurements,
+    cut_model,
+    cut_places,
+)
 from sfumato.mechanisms.graphical.structural_zeros import structural_zeros
 from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
@@ -49,6 +58,8 @@ NOISE_PER_CELL, LEAST_ROUNDS = 4.0, 10
 each cell, if the budget were spread over this many rounds."""
 ZEROS_SHARE = 0.1
 """Share of the model's memory that one rule's structural zeros may take."""
+CELLS_OF_COLUMNS = (4096, 256, 128, 64)
+"""Cells of a column, about, at which its groups may be cut: the most with which all pairs have room."""
 OUTSIDE = -1
 GroupCounts = dict[Clique, NDArray[np.int64]]
 
@@ -66,6 +77,8 @@ class Candidates:
     structural_zeros: tuple[StructuralZeros, ...] = ()
     first: tuple[CoarsenedMarginal, ...] = ()
     """Marginals that are measured before any is selected: what a rule needs to be kept well."""
+    cuttable: CuttableGroups | None = field(default=None, repr=False)
+    """Groups that may be cut where a measured pair breaks; none where pairs are too many for it."""
     count: Callable[[Sequence[CoarsenedMarginal]], Mapping[CoarsenedMarginal, NDArray[np.int64]]] | None = field(
         default=None, repr=False
     )
@@ -87,6 +100,32 @@ class Candidates:
         noisy_counts = budget.measure(self.counts[marginal], sigma, randomness)
         return LinearMeasurement(marginal.clique, noisy_counts, sigma, self.resolutions.query(marginal))
 
+    def cut(
+        self, column: int, edges: Sequence[int], measurements: Sequence[LinearMeasurement], model: GraphicalModel
+    ) -> tuple[Candidates, list[LinearMeasurement], GraphicalModel]:
+        """Cut groups of a column; counts of its pairs, measurements and the model follow.
+
+        One-way measurements come first, in the order of the columns.
+        """
+        if self.cuttable is None or not edges:
+            return self, list(measurements), model
+        before, cuttable = self.cuttable.groupings[column], self.cuttable.cut(column, edges)
+        after = cuttable.groupings[column]
+        old_groups = before.groups[after.first].astype(np.int32)
+        pairs = [pair for pair in cuttable.counts if column in pair and CoarsenedMarginal(pair) in self.counts]
+        recounted = {CoarsenedMarginal(pair): cuttable.group_counts(pair) for pair in pairs}
+        candidates = dataclasses.replace(
+            self,
+            resolutions=self.resolutions.cut(column, old_groups, set(cuttable.counts)),
+            counts={**self.counts, **recounted},
+            structural_zeros=tuple(cuttable.structural_zeros(cuttable.groupings)),
+            cuttable=cuttable,
+        )
+        finer = cut_measurements(measurements, column, old_groups)
+        finer[column] = cuttable.one_way(column, after)
+        parts = np.bincount(after.groups, before.shares, after.size).astype(float)
+        return candidates, finer, cut_model(model, column, old_groups, parts)
+
     def estimate(
         self, measurements: Sequence[LinearMeasurement], start: GraphicalModel | None, steps: int, tolerance: float
     ) -> GraphicalModel:
@@ -107,33 +146,69 @@ def compile_candidates(planned: GraphicalPlan, table: Table, one_way: OneWayMarg
         else candidate_marginals(list(planned.weights), resolutions, worth)
     )
     count = partial(count_candidates, table, one_way.groupings, resolutions)
+    cuttable = None
+    if planned.sharpens and not wide:
+        cuttable = _cuttable_groups(
+            table, one_way, marginals, lambda groupings: structural_zeros(table.schema, groupings, most_cells)[0]
+        )
     return Candidates(
         resolutions=resolutions,
         total=one_way.total,
-        counts={} if wide else count(marginals),
+        counts={} if wide else count(marginals, cuttable),
         count=count if wide else None,
         weights={each: candidate_weight(each, planned.weights[each.clique]) for each in marginals},
         sensitivity=histogram_l1(table.schema.adjacency, table.schema.rows_per_person),
         structural_zeros=tuple(zeros),
         first=tuple(CoarsenedMarginal(pair) for pair in planned.pairs_of_rules),
+        cuttable=cuttable,
     )
 
 
+def _cuttable_groups(
+    table: Table,
+    one_way: OneWayMarginals,
+    marginals: Sequence[CoarsenedMarginal],
+    zeros: Callable[[Sequence[Grouping]], Sequence[StructuralZeros]],
+) -> CuttableGroups | None:
+    """Count pairs at the cells where groups may be cut, as finely as there is room for; None where there is none."""
+    pairs = list(dict.fromkeys(marginal.clique for marginal in marginals if len(marginal.clique) == 2))
+    for most in CELLS_OF_COLUMNS:
+        starts = [cut_places(grouping, most) for grouping in one_way.groupings]
+        cells = [
+            g if begins is None else cut_grouping(g, begins)
+            for g, begins in zip(one_way.groupings, starts, strict=True)
+        ]
+        if sum(cells[i].size * cells[j].size for i, j in pairs) <= MOST_FINE_CELLS:
+            return CuttableGroups(
+                groupings=one_way.groupings,
+                starts=tuple(starts),
+                noisy_counts=tuple(estimate.counts for estimate, _ in one_way.estimates),
+                counts=count_cliques(table, cells, pairs),
+                one_way=one_way.measurement,
+                structural_zeros=zeros,
+            )
+    return None
+
+
 def count_candidates(
-    table: Table, groupings: Sequence[Grouping], resolutions: Resolutions, marginals: Sequence[CoarsenedMarginal]
+    table: Table,
+    groupings: Sequence[Grouping],
+    resolutions: Resolutions,
+    marginals: Sequence[CoarsenedMarginal],
+    cuttable: CuttableGroups | None = None,
 ) -> dict[CoarsenedMarginal, NDArray[np.int64]]:
-    """Return the true counts of every marginal: one pass for small sets and one for larger ones, each at its finest."""
-    counted: dict[CoarsenedMarginal, NDArray[np.int64]] = {}
+    """Return the true counts of every marginal: one pass for small sets and one for larger ones, each at its finest.
+
+    Sets of more than two columns that have few groups anyway are counted with the larger ones: at few groups they have
+    the same cells. Pairs that were counted at finer cells are summed.
+    """
     finest = dict.fromkeys(resolutions.finest(marginal.clique) for marginal in marginals)
-    for level in dict.fromkeys(marginal.groups for marginal in finest):
-        coarsened = (
-            [_coarsened_grouping(g, resolutions.coarser[i].get(level)) for i, g in enumerate(groupings)]
-            if level
-            else groupings
-        )
-        cliques = [marginal.clique for marginal in finest if marginal.groups == level]
-        level_counts = count_cliques(table, coarsened, cliques)
-        counted |= {CoarsenedMarginal(clique, level): counts for clique, counts in level_counts.items()}
+    small, larger = ([each for each in finest if (len(each.clique) > 2) is wide] for wide in (False, True))
+    coarse = [_coarsened_grouping(g, resolutions.coarser[i].get(LARGE_SET_GROUPS)) for i, g in enumerate(groupings)]
+    known = {} if cuttable is None else {pair: cuttable.group_counts(pair) for pair in cuttable.counts}
+    known |= count_cliques(table, groupings, [each.clique for each in small if each.clique not in known])
+    known |= count_cliques(table, coarse, [each.clique for each in larger])
+    counted = {each: known[each.clique] for each in finest}
     return {marginal: _summed(counted, marginal, resolutions) for marginal in marginals}
 
 

@@ -9,7 +9,7 @@ two groups are worth more than a pair at sixteen. What resolutions there are fol
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple, TypeVar
 
@@ -40,17 +40,42 @@ class CoarsenedMarginal(NamedTuple):
 class Resolutions:
     """For each column, by number of groups, which of these each of the model's groups lies in."""
 
-    def __init__(self, sizes: Sequence[int], coarser: Sequence[Mapping[int, Groups]] = ()) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        coarser: Sequence[Mapping[int, Groups]] = (),
+        before: Sequence[Groups | None] = (),
+        recounted: Collection[Clique] = (),
+    ) -> None:
         self.sizes = tuple(sizes)
         self.coarser = tuple(coarser) or tuple({} for _ in sizes)
+        self.before = tuple(before) or (None,) * len(self.sizes)
+        """For a column whose groups were cut, in which group before all cuts each of them lies."""
+        self.recounted = recounted
+        """Cliques that are counted at the groups as they are cut; others stay at those before all cuts."""
         self._pools: dict[CoarsenedMarginal, GroupSum] = {}
+
+    def cut(self, column: int, old_groups: Groups, recounted: Collection[Clique]) -> Resolutions:
+        """Return the resolutions after groups of a column were cut; ``old_groups`` says which group each came from."""
+
+        def cut(groups: Groups | None) -> Groups:
+            return old_groups if groups is None else groups[old_groups]
+
+        coarser, sizes, before = list(self.coarser), list(self.sizes), list(self.before)
+        coarser[column] = {level: cut(groups) for level, groups in self.coarser[column].items()}
+        sizes[column], before[column] = len(old_groups), cut(self.before[column])
+        return Resolutions(sizes, coarser, before, recounted)
 
     def query(self, marginal: CoarsenedMarginal) -> Query:
         """Return the map of each axis of a marginal; None where all are at the model's groups."""
-        if marginal.groups is None:
-            return None
-        maps = tuple(self.coarser[column].get(marginal.groups) for column in marginal.clique)
+        maps = tuple(self._axis_map(marginal, column) for column in marginal.clique)
         return None if all(groups is None for groups in maps) else maps
+
+    def _axis_map(self, marginal: CoarsenedMarginal, column: int) -> Groups | None:
+        if marginal.groups is None and marginal.clique in self.recounted:
+            return None
+        coarse = None if marginal.groups is None else self.coarser[column].get(marginal.groups)
+        return self.before[column] if coarse is None else coarse
 
     def shape(self, marginal: CoarsenedMarginal) -> tuple[int, ...]:
         """Return the shape of a marginal's table."""
@@ -87,7 +112,8 @@ class Resolutions:
 
     def at(self, groups: int | None) -> dict[int, Groups]:
         """Return the map of every column that has one at a number of groups."""
-        return {c: maps[groups] for c, maps in enumerate(self.coarser) if groups is not None and groups in maps}
+        maps = [self.coarser[c].get(groups, before) if groups else before for c, before in enumerate(self.before)]
+        return {column: each for column, each in enumerate(maps) if each is not None}
 
     def _all(self, marginal: CoarsenedMarginal) -> tuple[Groups | None, ...]:
         return self.query(marginal) or (None,) * len(marginal.clique)

@@ -22,6 +22,7 @@ from sfumato.privacy.noise.exponential_sampler import sample_index
 from sfumato.privacy.randomness import Randomness
 
 Marginal = TypeVar("Marginal", bound=Hashable)
+Other = TypeVar("Other", bound=Hashable)
 UNITS = 16
 """Scores are counted in sixteenths of a row."""
 
@@ -45,22 +46,45 @@ def select_marginal(
     sigma: float,
     sensitivity: int,
     randomness: Randomness,
-) -> Marginal:
+    others: Mapping[Other, int] | None = None,
+) -> Marginal | Other:
     """Return one of the allowed tables; costs strength^2 / 8 of zCDP, which the caller has paid.
 
-    ``sensitivity`` is the most by which one person moves the L1 distance of counts.
+    ``sensitivity`` is the most by which one person moves the L1 distance of counts. ``others`` may be selected too:
+    their scores move by no more than that in units, and have the largest weight of the tables.
     """
     scores = [
         weights[c] * (integer_l1(counts[c], model[c]) - round(UNITS * expected_noise_l1(sigma, counts[c].size)))
         for c in allowed
     ]
-    best = max(scores)
     most = max(weights[c] for c in allowed)
-    return allowed[
-        sample_index(
-            [best - score for score in scores], selection_rate(strength, sensitivity, most), randomness.uniform
-        )
-    ]
+    scores += [most * score for score in (others or {}).values()]
+    best = max(scores)
+    place = sample_index(
+        [best - score for score in scores], selection_rate(strength, sensitivity, most), randomness.uniform
+    )
+    return [*allowed, *(others or {})][place]
+
+
+def select_cuts(
+    gains: Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]],
+    handicaps: Mapping[int, int],
+    strength: Fraction,
+    sensitivity: int,
+    randomness: Randomness,
+) -> list[int]:
+    """Return at most one edge of each group: all of them together are one selection, at strength^2 / 8.
+
+    The sum of what one person moves in all groups is at most ``sensitivity`` rows
+    (:mod:`~sfumato.mechanisms.graphical.sharpening`). Not to cut a group has gain 0.
+    """
+    rate, cuts = selection_rate(strength, sensitivity, 1), list[int]()
+    for group, (edges, units) in gains.items():
+        scores = np.append(units - handicaps[group], 0)
+        place = sample_index(scores.max() - scores, rate, randomness.uniform)
+        if place < len(edges):
+            cuts.append(int(edges[place]))
+    return cuts
 
 
 def selection_rate(strength: Fraction, sensitivity: int, most_weight: int) -> Fraction:

@@ -19,6 +19,7 @@ from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.candidates import Candidates, compile_candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal
+from sfumato.mechanisms.graphical.domain_compression import Grouping
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
@@ -88,6 +89,8 @@ class FittedMarginals(Generic[Model]):
     model: Model
     measurements: tuple[LinearMeasurement, ...]
     rounds: tuple[RoundLog, ...]
+    groupings: tuple[Grouping, ...] | None = None
+    """Groups of the columns, where some were cut in the rounds."""
 
 
 Algorithm = Callable[
@@ -119,7 +122,7 @@ def fit_and_sample(
     model = FittedModel(
         schema=table.schema,
         names=planned.names,
-        groupings=one_way.groupings,
+        groupings=fitted.groupings or one_way.groupings,
         model=fitted.model,
         method=planned.method,
         statistics=_statistics(planned, one_way, fitted),
@@ -171,7 +174,9 @@ def _statistics(planned: GraphicalPlan, one_way: OneWayMarginals, fitted: Fitted
         "groups_of_tables": [_groups_of(clique, fitted.rounds) for clique in noise],
         "noise_of_tables": [round(sigma, 4) for sigma in noise.values()],
         "noise_of_rounds": [round(done.sigma, 4) for done in fitted.rounds],
-        "groups_of_columns": {name: group.size for name, group in zip(planned.names, one_way.groupings, strict=True)},
+        "groups_of_columns": {
+            name: group.size for name, group in zip(planned.names, fitted.groupings or one_way.groupings, strict=True)
+        },
         "model_steps": fitted.model.steps,
         "model_settled": fitted.model.converged,
     }

@@ -21,7 +21,8 @@ from sfumato.schema.column import Column, day_number
 from sfumato.schema.functional_dependence import DependenceMap
 
 MOST_EDGES = 32
-"""More edges than these are a grid that somebody was given, no cuts that somebody chose: the noisy counts merge them."""
+"""More edges than these are a grid that somebody was given, no cuts that somebody chose: the noisy counts merge them.
+"""
 
 
 def schema_with_named_cuts(schema: Schema, names: Collection[str]) -> Schema:

@@ -1,12 +1,12 @@
 """Measure all one-way marginals, and compress the domain by them.
 
-Proof note. The one-way tables of all columns together cost their share of the noise's total. A column gets
-share * total / columns: at once for one flat table of its cells, or in three parts for its layers
-(:mod:`sfumato.mechanisms.hierarchical_histogram`). Where rows are few beside the noise, by the noisy number of rows, all
-columns are measured once more out of what is left for the rounds. Each table is a histogram, so one row moves one cell
-of it; it gets discrete Gaussian noise with D^2 / 2 sigma^2 of its part, paid for before it is drawn. The second cut, the
-number of rows, the curve, the groups of cells, the shapes within groups and the sizes of the model are computed from
-these noisy counts. Public: schema, columns, shares, thresholds.
+Proof note. The one-way tables of all columns together cost their share of the noise's total. A column gets share *
+total / columns: at once for one flat table of its cells, or in three parts for its layers
+(:mod:`sfumato.mechanisms.hierarchical_histogram`). Where rows are few beside the noise, by the noisy number of rows,
+all columns are measured once more out of what is left for the rounds. Each table is a histogram, so one row moves one
+cell of it; it gets discrete Gaussian noise with D^2 / 2 sigma^2 of its part, paid for before it is drawn. The second
+cut, the number of rows, the curve, the groups of cells, the shapes within groups and the sizes of the model are
+computed from these noisy counts. Public: schema, columns, shares, thresholds.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from sfumato.mechanisms.hierarchical_histogram import (
     SHARES,
     CellEstimate,
     HierarchicalHistogram,
+    count_columns,
     finest_cells,
     layer_cells,
-    count_columns,
     pooled_total,
     uses_layers,
 )
@@ -102,15 +102,16 @@ class Discretisation:
 class OneWayShare:
     """Share of the budget that one-way marginals get: ``least`` where rows are many beside the noise, up to ``most``.
 
-    What decides is the ratio of the number of rows to the noise of a one-way marginal that had an equal part of the whole
-    budget. Pairs have 16 times the cells at 4 x 4 groups, so below some 200 nearly all of them drown, and better columns
-    are worth more than pairs that nobody can see.
+    What decides is the ratio of the number of rows to the noise of a one-way marginal that had an equal part of the
+    whole budget. Pairs have 16 times the cells at 4 x 4 groups, so below some 200 nearly all of them drown, and better
+    columns are worth more than pairs that nobody can see.
     """
 
     least: Fraction
     most: Fraction
     low: float = 200.0
-    """Ratio up to which one-way marginals get ``most``; from ``high`` on they get ``least``, between by its logarithm."""
+    """Ratio up to which one-way marginals get ``most``; from ``high`` on they get ``least``, between by its logarithm.
+    """
     high: float = 800.0
 
     def of(self, ratio: float) -> Fraction:
@@ -132,6 +133,12 @@ class OneWayMarginals:
     total: float
     coarser: tuple[Mapping[int, Groups], ...] = field(default=(), repr=False)
     """For each column, by number of groups, which of these each of its groups lies in."""
+    estimates: tuple[tuple[CellEstimate, float], ...] = field(default=(), repr=False)
+    """For each column the estimated counts of its cells, and the noise of its last layer."""
+
+    def measurement(self, place: int, grouping: Grouping) -> LinearMeasurement:
+        """Return the same noisy counts of a column, summed to other groups."""
+        return _one_way(place, self.estimates[place][0], grouping, self.estimates[place][1])
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -161,7 +168,9 @@ def measure_one_way_marginals(
 
     schema = binning.named(table.schema, names)
     layered = {name for name in names if binning.layers(schema[name])}
-    counted = count_columns(dataclasses.replace(table, schema=schema), names, measured_schema(schema, names, binning), layered)
+    counted = count_columns(
+        dataclasses.replace(table, schema=schema), names, measured_schema(schema, names, binning), layered
+    )
     measured = counted.measure(partial(noisy, budget.rho * share.least))
     total, estimates = pooled_total(measured, table.schema.rows)
     further = share.of(total / budget.sigma(budget.rho / len(names))) - share.least
@@ -194,7 +203,8 @@ def _grouped(
         groupings.append(grouping)
         coarser.append(levels)
         measurements.append(_one_way(place, estimate, grouping, each.layers[-1].sigma))
-    return OneWayMarginals(tuple(groupings), tuple(measurements), total, tuple(coarser))
+    cells = tuple((estimate, each.layers[-1].sigma) for each, estimate in zip(measured, estimates, strict=True))
+    return OneWayMarginals(tuple(groupings), tuple(measurements), total, tuple(coarser), cells)
 
 
 def _grouping(

@@ -17,7 +17,12 @@ from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import LARGE_SET_GROUPS, in_batches
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.mechanisms.graphical.named_cuts import named_cuts
-from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, OneWayShare, measured_schema, squared_sensitivity
+from sfumato.mechanisms.graphical.one_way_marginals import (
+    Discretisation,
+    OneWayShare,
+    measured_schema,
+    squared_sensitivity,
+)
 from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pairs
 from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
@@ -104,6 +109,8 @@ class GraphicalPlan:
     """What the tables after the one-way ones are called."""
     later_tables: int = 100
     """How many of them share the budget, roughly: it decides how finely columns are cut."""
+    sharpens: bool = False
+    """Whether groups may be cut in the rounds where a measured pair breaks."""
     rounds: int = 100
     """How often the model is fitted again before the next table is chosen, at most."""
 

@@ -90,7 +90,8 @@ def _one(method: Any, member: bool, seed: int) -> Seen:
         output = run_on(method, WITH if member else WITHOUT, seed, rows=40)
     groupings = output.model.groupings
     canary_groups = [int(g.groups[level]) for g, level in zip(groupings, CANARY, strict=True)]
-    loss = privacy_loss(seen, CANARY, canary_groups, member)
+    again = CANARY if method.name == "aim" else ()  # few rows: single columns are measured again
+    loss = privacy_loss(seen, (*CANARY, *again), CANARY, canary_groups, member)
     rows = output.tables[("synthetic",)].to_pylist()
     hits = sum(tuple(int(value) for value in row.values()) == CANARY for row in rows)
     return Seen(loss, output.statistics["noisy_total"], tuple(groupings[0].groups.tolist()), hits)
@@ -192,12 +193,14 @@ def losses_in_layers(member: bool) -> np.ndarray:
         with pytest.MonkeyPatch.context() as patch:
             seen = watch(patch)
             output = run_on(IN_LAYERS, here, seed + 10_000 * member, rows=40)
-        first, canary_groups = list[int](), list[int]()
+        first, again, codes, canary_groups = list[int](), list[int](), list[int](), list[int]()
         for grouping, value in zip(output.model.groupings, FAR, strict=True):
             cut = int(bins_of(grouping.column, np.array([value]))[0])
+            codes.append(cut)
             canary_groups.append(int(grouping.groups[cut]))
-            first += _layers_of(LAYERED[grouping.column.name], value, cut)
-        found.append(privacy_loss(seen, first, canary_groups, member))
+            layers = _layers_of(LAYERED[grouping.column.name], value, cut)
+            first, again = [*first, *layers], [*again, *(layers if len(layers) == 1 else (layers[0], layers[-1]))]
+        found.append(privacy_loss(seen, [*first, *again], codes, canary_groups, member))
     return np.array(found)
 
 

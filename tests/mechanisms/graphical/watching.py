@@ -5,18 +5,23 @@ Nothing here reads the budget's own books: draws are seen where noise is drawn, 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from pytest import MonkeyPatch
 from scipy.special import logsumexp
 
-from sfumato.mechanisms.graphical import aim, candidates, exponential_mechanism, mst
+from sfumato.mechanisms.graphical import aim, exponential_mechanism, mst, sharpening
 from sfumato.mechanisms.graphical import method as graphical_run
+from sfumato.mechanisms.graphical.candidates import Candidates
 from sfumato.mechanisms.graphical.coarsened_marginals import CoarsenedMarginal, Resolutions
+from sfumato.mechanisms.graphical.domain_compression import Grouping
 from sfumato.mechanisms.graphical.method import GraphicalMethod, RoundSettings
+from sfumato.mechanisms.graphical.sharpening import CuttableGroups, Sharpening
 from sfumato.privacy import noise
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.values import bins_of
@@ -62,12 +67,13 @@ class CountedValues(Counted):
 
 @dataclass(frozen=True)
 class Draw:
-    """One noisy table: counts and answer in lattice units."""
+    """One noisy table: counts and answer in lattice units; and after how many cuts of groups it was drawn."""
 
     counts: np.ndarray = field(repr=False)
     scale: float
     law: str
     answer: np.ndarray = field(repr=False)
+    stage: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,19 +84,52 @@ class Choice:
     deficits: tuple[int, ...] = field(repr=False)
     rate: float
     chosen: Any
+    stage: int = 0
+    gains: tuple[Gained, ...] = field(default=(), repr=False)
+    """What was computed of the pairs that could be sharpened."""
 
     @property
     def most_weight(self) -> int:
         return max(self.arguments[2][clique] for clique in self.arguments[3])
 
 
+@dataclass(frozen=True)
+class Gained:
+    """What cuts of one pair would gain, and all that it was computed from."""
+
+    cuttable: CuttableGroups
+    arguments: tuple[Any, ...]
+    gains: Any
+
+    def moved(self, cells: Sequence[int], by: int) -> Any:
+        """The gains when the pair's counts hold so many more of a row whose fine cells of all columns are given."""
+        pair = self.arguments[1].pair
+        counts = self.cuttable.counts[pair].copy()
+        counts[tuple(cells[column] for column in pair)] += by
+        elsewhere = dataclasses.replace(self.cuttable, counts={**self.cuttable.counts, pair: counts})
+        return true_gains(elsewhere, *self.arguments)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """The cuts of all groups of a column: one choice of a vector."""
+
+    gained: Gained
+    handicaps: dict[int, int]
+    edges: tuple[int, ...]
+    rate: float
+    most_weight: int = 1
+
+
 @dataclass
 class Transcript:
     """Everything that left a run by way of noise or choices, in order."""
 
-    resolutions: list[Resolutions] = field(default_factory=list)
+    stages: list[tuple[Resolutions, tuple[Grouping, ...] | None, CuttableGroups | None]] = field(default_factory=list)
+    """The resolutions and the groups as they were cut so far, first and after each cut."""
     draws: list[Draw] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[Choice | Cuts] = field(default_factory=list)
+    gains: list[Gained] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
 
     @property
@@ -122,7 +161,7 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
     def add(counts: Any, scale: Any, law: str, randomness: Any) -> Any:
         before()
         answer = true_add(counts, scale, law, randomness)
-        seen.draws.append(Draw(np.array(counts), float(scale), law, np.array(answer)))
+        seen.draws.append(Draw(np.array(counts), float(scale), law, np.array(answer), len(seen.stages) - 1))
         seen.order.append("draw")
         return answer
 
@@ -136,21 +175,55 @@ def watch(monkeypatch: Any, before: Callable[[], None] = lambda: None) -> Transc
     def picked(*arguments: Any) -> Any:
         chosen = true_pick(*arguments)
         last = seen.choices.pop()
-        seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen))
+        gains, seen.gains = tuple(seen.gains), []
+        seen.choices.append(Choice(arguments, last.deficits, last.rate, chosen, len(seen.stages) - 1, gains))
         return chosen
 
-    true_looks = candidates.candidate_marginals
+    true_cuts, true_cut, true_compile = aim.select_cuts, Candidates.cut, graphical_run.compile_candidates
 
-    def offered(cliques: Any, resolutions: Resolutions, *more: Any) -> Any:
-        seen.resolutions.append(resolutions)
-        return true_looks(cliques, resolutions, *more)
+    def cuts(gains: Any, handicaps: Any, strength: Any, sensitivity: int, randomness: Any) -> Any:
+        """All groups together are one choice: the draws of the groups stand for it."""
+        before()
+        with MonkeyPatch.context() as patch:
+            patch.setattr(exponential_mechanism, "sample_index", true_choose)
+            edges = true_cuts(gains, handicaps, strength, sensitivity, randomness)
+        gained = next(each for each in seen.choices[-1].gains if each.gains is gains)
+        rate = float(exponential_mechanism.selection_rate(strength, sensitivity, 1))
+        seen.choices.append(Cuts(gained, dict(handicaps), tuple(edges), rate))
+        seen.order.append("choice")
+        return edges
 
-    monkeypatch.setattr(candidates, "candidate_marginals", offered)
+    def cut(here: Candidates, *arguments: Any) -> Any:
+        after = true_cut(here, *arguments)
+        seen.stages.append(_stage(after[0]))
+        return after
+
+    def gained(here: CuttableGroups, *arguments: Any) -> Any:
+        gains = true_gains(here, *arguments)
+        seen.gains.append(Gained(here, arguments, gains))
+        return gains
+
+    def compiled(*arguments: Any) -> Candidates:
+        made = true_compile(*arguments)
+        seen.stages.append(_stage(made))
+        return made
+
+    monkeypatch.setattr(graphical_run, "compile_candidates", compiled)
+    monkeypatch.setattr(Candidates, "cut", cut)
+    monkeypatch.setattr(CuttableGroups, "gains", gained)
+    monkeypatch.setattr(aim, "select_cuts", cuts)
     monkeypatch.setattr(noise, "_add", add)
     monkeypatch.setattr(exponential_mechanism, "sample_index", choose)
     for module in (aim, mst):
         monkeypatch.setattr(module, "select_marginal", picked)
     return seen
+
+
+true_gains = CuttableGroups.gains
+
+
+def _stage(made: Candidates) -> tuple[Resolutions, tuple[Grouping, ...] | None, CuttableGroups | None]:
+    return made.resolutions, None if made.cuttable is None else made.cuttable.groupings, made.cuttable
 
 
 def run_on(method: GraphicalMethod, table: Any, seed: int, settings: RoundSettings = QUICK, rows: int = 1) -> Any:
@@ -167,43 +240,80 @@ class Planned:
     rows: int
 
 
-def privacy_loss(seen: Transcript, first: Sequence[int], groups: Sequence[int], member: bool) -> float:
+def privacy_loss(
+    seen: Transcript, first: Sequence[int], codes: Sequence[int], groups: Sequence[int], member: bool
+) -> float:
     """The log of how much likelier a transcript is with the canary's row than without it, exactly.
 
-    ``first`` are the canary's cells in the tables of single columns, one for each draw before the first choice, and
-    ``groups`` its groups. The loss of a draw needs only the canary's cell, in which the two worlds differ by one row.
+    ``first`` are the canary's cells in the tables of single columns, one for each draw before the first choice,
+    ``codes`` its fine codes and ``groups`` its groups where none was cut. The loss of a draw needs only the canary's
+    cell, in which the two worlds differ by one row.
     """
     units, total = seen.units, 0.0
-    for draw, cell in zip(seen.draws, _cells(seen, first, groups), strict=True):
+    tables = [choice for choice in seen.choices if isinstance(choice, Choice)]
+    looks = [CoarsenedMarginal(c.chosen.pair) if isinstance(c.chosen, Sharpening) else c.chosen for c in tables]
+    later = [
+        _cell(seen, look, codes, groups, draw.stage) for look, draw in zip(looks, seen.draws[len(first) :], strict=True)
+    ]
+    for draw, cell in zip(seen.draws, [*((cell,) for cell in first), *later], strict=True):
         noisy = float(draw.answer[cell] - draw.counts[cell]) / units
         sigma = draw.scale / units
         total += (2 * noisy - 1 + 2 * member) / (2 * sigma**2)
-    return total + sum(_choice_loss(seen, choice, groups, member) for choice in seen.choices)
+    for choice in seen.choices:
+        loss = _cuts_loss if isinstance(choice, Cuts) else _choice_loss
+        total += loss(seen, choice, codes, groups, member)
+    return total
 
 
-def _cells(seen: Transcript, first: Sequence[int], groups: Sequence[int]) -> list[tuple[int, ...]]:
-    """The canary's cell of every draw."""
-    return [(cell,) for cell in first] + [_cell(seen, choice.chosen, groups) for choice in seen.choices]
-
-
-def _cell(seen: Transcript, look: CoarsenedMarginal, groups: Sequence[int]) -> tuple[int, ...]:
+def _cell(
+    seen: Transcript, look: CoarsenedMarginal, codes: Sequence[int], groups: Sequence[int], stage: int
+) -> tuple[int, ...]:
     """The canary's cell in a table of several columns: its groups, or the coarser ones that they lie in."""
-    maps = seen.resolutions[-1].query(look) or (None,) * len(look.clique)
+    resolutions, groupings, _ = seen.stages[stage]
+    here = groups if groupings is None else [int(g.groups[code]) for g, code in zip(groupings, codes, strict=True)]
+    maps = resolutions.query(look) or (None,) * len(look.clique)
     return tuple(
-        groups[place] if coarse is None else int(coarse[groups[place]])
+        here[place] if coarse is None else int(coarse[here[place]])
         for place, coarse in zip(look.clique, maps, strict=True)
     )
 
 
-def _choice_loss(seen: Transcript, choice: Choice, groups: Sequence[int], member: bool) -> float:
-    place, worlds = choice.arguments[3].index(choice.chosen), []
-    cells = [_cell(seen, look, groups) for look in choice.arguments[3]]
+def _fine_cells(cuttable: CuttableGroups, codes: Sequence[int]) -> list[int]:
+    """The canary's cell in each column, as pairs that may be sharpened are counted."""
+    return [
+        int(grouping.groups[code]) if starts is None else int(np.searchsorted(starts, code, side="right") - 1)
+        for grouping, starts, code in zip(cuttable.groupings, cuttable.starts, codes, strict=True)
+    ]
+
+
+def _choice_loss(seen: Transcript, choice: Choice, codes: Sequence[int], groups: Sequence[int], member: bool) -> float:
+    looks, others = choice.arguments[3], list(choice.arguments[8]) if len(choice.arguments) > 8 else []
+    place, worlds = [*looks, *others].index(choice.chosen), []
+    cells = [_cell(seen, look, codes, groups, choice.stage) for look in looks]
     for there in (True, False):
-        scores = [
-            _score(choice, look, cell, there - member) for look, cell in zip(choice.arguments[3], cells, strict=True)
-        ]
+        scores = [_score(choice, look, cell, there - member) for look, cell in zip(looks, cells, strict=True)]
+        scores += [choice.most_weight * _sharpened(choice, each, codes, there - member) for each in others]
         logits = choice.rate * np.array(scores, float)
         worlds.append(float(logits[place] - logsumexp(logits)))
+    return worlds[0] - worlds[1]
+
+
+def _sharpened(choice: Choice, each: Sharpening, codes: Sequence[int], moved: int) -> int:
+    """The score of sharpening a pair when its counts hold ``moved`` more of the canary."""
+    gained = next(one for one in choice.gains if one.arguments[1] == each)
+    gains = gained.moved(_fine_cells(gained.cuttable, codes), moved)
+    return sharpening.sharpening_score(gains, choice.arguments[4], choice.arguments[6])
+
+
+def _cuts_loss(seen: Transcript, cuts: Cuts, codes: Sequence[int], groups: Sequence[int], member: bool) -> float:
+    worlds = []
+    for there in (True, False):
+        gains, total = cuts.gained.moved(_fine_cells(cuts.gained.cuttable, codes), there - member), 0.0
+        for group, (edges, units) in gains.items():
+            logits = cuts.rate * np.append(units - cuts.handicaps[group], 0).astype(float)
+            hit = [place for place, edge in enumerate(edges) if int(edge) in cuts.edges]
+            total += float(logits[hit[0] if hit else len(edges)] - logsumexp(logits))
+        worlds.append(total)
     return worlds[0] - worlds[1]
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sfumato.errors import TableError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.coarsened_marginals import (
-    LARGE_SET_GROUPS,
     CoarsenedMarginal,
     Resolutions,
     candidate_marginals,
@@ -112,11 +111,11 @@ class Candidates:
         before, cuttable = self.cuttable.groupings[column], self.cuttable.cut(column, edges)
         after = cuttable.groupings[column]
         old_groups = before.groups[after.first].astype(np.int32)
-        pairs = [pair for pair in cuttable.counts if column in pair and CoarsenedMarginal(pair) in self.counts]
-        recounted = {CoarsenedMarginal(pair): cuttable.group_counts(pair) for pair in pairs}
+        pairs = [clique for clique in cuttable.counts if len(clique) == 2]
+        recounted = {CoarsenedMarginal(pair): cuttable.group_counts(pair) for pair in pairs if column in pair}
         candidates = dataclasses.replace(
             self,
-            resolutions=self.resolutions.cut(column, old_groups, set(cuttable.counts)),
+            resolutions=self.resolutions.cut(column, old_groups, frozenset(pairs)),
             counts={**self.counts, **recounted},
             structural_zeros=tuple(cuttable.structural_zeros(cuttable.groupings)),
             cuttable=cuttable,
@@ -148,8 +147,10 @@ def compile_candidates(planned: GraphicalPlan, table: Table, one_way: OneWayMarg
     count = partial(count_candidates, table, one_way.groupings, resolutions)
     cuttable = None
     if planned.sharpens and not wide:
+        finest = [resolutions.finest(marginal.clique) for marginal in marginals]
+        cliques = list(dict.fromkeys(marginal.clique for marginal in finest if marginal.groups is None))
         cuttable = _cuttable_groups(
-            table, one_way, marginals, lambda groupings: structural_zeros(table.schema, groupings, most_cells)[0]
+            table, one_way, cliques, lambda groupings: structural_zeros(table.schema, groupings, most_cells)[0]
         )
     return Candidates(
         resolutions=resolutions,
@@ -167,23 +168,22 @@ def compile_candidates(planned: GraphicalPlan, table: Table, one_way: OneWayMarg
 def _cuttable_groups(
     table: Table,
     one_way: OneWayMarginals,
-    marginals: Sequence[CoarsenedMarginal],
+    cliques: Sequence[Clique],
     zeros: Callable[[Sequence[Grouping]], Sequence[StructuralZeros]],
 ) -> CuttableGroups | None:
-    """Count pairs at the cells where groups may be cut, as finely as there is room for; None where there is none."""
-    pairs = list(dict.fromkeys(marginal.clique for marginal in marginals if len(marginal.clique) == 2))
+    """Count cliques at the cells where groups may be cut, as finely as there is room for; None where there is none."""
     for most in CELLS_OF_COLUMNS:
         starts = [cut_places(grouping, most) for grouping in one_way.groupings]
         cells = [
             g if begins is None else cut_grouping(g, begins)
             for g, begins in zip(one_way.groupings, starts, strict=True)
         ]
-        if sum(cells[i].size * cells[j].size for i, j in pairs) <= MOST_FINE_CELLS:
+        if sum(prod(cells[place].size for place in clique) for clique in cliques) <= MOST_FINE_CELLS:
             return CuttableGroups(
                 groupings=one_way.groupings,
                 starts=tuple(starts),
                 noisy_counts=tuple(estimate.counts for estimate, _ in one_way.estimates),
-                counts=count_cliques(table, cells, pairs),
+                counts=count_cliques(table, cells, cliques),
                 one_way=one_way.measurement,
                 structural_zeros=zeros,
             )
@@ -199,16 +199,19 @@ def count_candidates(
 ) -> dict[CoarsenedMarginal, NDArray[np.int64]]:
     """Return the true counts of every marginal: one pass for small sets and one for larger ones, each at its finest.
 
-    Sets of more than two columns that have few groups anyway are counted with the larger ones: at few groups they have
-    the same cells. Pairs that were counted at finer cells are summed.
+    What was counted before at the cells where groups may be cut is summed.
     """
     finest = dict.fromkeys(resolutions.finest(marginal.clique) for marginal in marginals)
-    small, larger = ([each for each in finest if (len(each.clique) > 2) is wide] for wide in (False, True))
-    coarse = [_coarsened_grouping(g, resolutions.coarser[i].get(LARGE_SET_GROUPS)) for i, g in enumerate(groupings)]
-    known = {} if cuttable is None else {pair: cuttable.group_counts(pair) for pair in cuttable.counts}
-    known |= count_cliques(table, groupings, [each.clique for each in small if each.clique not in known])
-    known |= count_cliques(table, coarse, [each.clique for each in larger])
-    counted = {each: known[each.clique] for each in finest}
+    counted = {} if cuttable is None else {CoarsenedMarginal(c): cuttable.group_counts(c) for c in cuttable.counts}
+    for level in dict.fromkeys(marginal.groups for marginal in finest if marginal not in counted):
+        coarsened = (
+            [_coarsened_grouping(g, resolutions.coarser[i].get(level)) for i, g in enumerate(groupings)]
+            if level
+            else groupings
+        )
+        cliques = [marginal.clique for marginal in finest if marginal.groups == level]
+        level_counts = count_cliques(table, coarsened, cliques)
+        counted |= {CoarsenedMarginal(clique, level): counts for clique, counts in level_counts.items()}
     return {marginal: _summed(counted, marginal, resolutions) for marginal in marginals}
 
 

@@ -41,7 +41,7 @@ from sfumato.mechanisms.graphical.junction_tree.linear_measurement import Linear
 LEAST_SIGMAS = 2.0
 """Both sides of a cut hold at least this many standard deviations of the noise to come, by the noisy counts."""
 MOST_FINE_CELLS = 3_000_000
-"""Cells of all pairs together at the cells where groups may be cut: they are counted in one pass."""
+"""Cells of all cliques together at the cells where groups may be cut: they are counted in one pass."""
 LEAST_SHARE = 1e-9
 Gains = Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]]
 """For each group that may be cut: the edges, as numbers of cells, and the gain of each in units of a score."""
@@ -73,21 +73,21 @@ class CuttableGroups:
     noisy_counts: tuple[FloatArray, ...] = field(repr=False)
     """For each column the released counts of its codes."""
     counts: Mapping[Clique, NDArray[np.int64]] = field(repr=False)
-    """True counts of pairs: columns that may be cut in cells, others in groups."""
+    """True counts of cliques: columns that may be cut in cells, others in groups."""
     one_way: Callable[[int, Grouping], LinearMeasurement] = field(repr=False)
     """Sums the released counts of a column to other groups."""
     structural_zeros: Callable[[Sequence[Grouping]], Sequence[StructuralZeros]] = field(repr=False)
 
     def offered(self, measured: Sequence[Clique]) -> list[Sharpening]:
         """Return which measured pairs may be sharpened, and in which column."""
-        pairs = [pair for pair in dict.fromkeys(measured) if pair in self.counts]
+        pairs = [pair for pair in dict.fromkeys(measured) if len(pair) == 2 and pair in self.counts]
         every = [Sharpening(pair, axis) for pair in pairs for axis in (0, 1)]
         return [each for each in every if self.starts[each.column] is not None]
 
-    def group_counts(self, pair: Clique) -> NDArray[np.int64]:
-        """Return the true counts of a pair at the groups of the model."""
-        counts = self.counts[pair]
-        for axis, column in enumerate(pair):
+    def group_counts(self, clique: Clique) -> NDArray[np.int64]:
+        """Return the true counts of a clique at the groups of the model."""
+        counts = self.counts[clique]
+        for axis, column in enumerate(clique):
             if self.starts[column] is not None:
                 counts = np.add.reduceat(counts, self._first_cells(column), axis=axis)
         return counts

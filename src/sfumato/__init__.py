@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.accounting.event import Event as Event
     from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger import Ledger as Ledger
-    from sfumato.report.impact_assessment.form import dpia as dpia
+    from sfumato.report.impact_assessment import dpia as dpia
     from sfumato.risk.on_release.run import attack_release as attack_release
     from sfumato.schema import Column as Column
     from sfumato.schema import Schema as Schema
@@ -66,7 +66,7 @@ _PUBLIC_NAMES = {
     "Release": "sfumato.core.release",
     "Schema": "sfumato.schema.schema",
     "Table": "sfumato.table",
-    "dpia": "sfumato.report.impact_assessment.form",
+    "dpia": "sfumato.report.impact_assessment",
     "methods": "sfumato.core.method",
     "plan": "sfumato.core.release",
     "quality": "sfumato.evaluate.quality.run",

@@ -13,7 +13,7 @@ HOOKS: dict[str, str] = {
     "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
     "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
-    "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
+    "ReleaseAttacks.save": "sfumato.report.attack_page:save_attacks",
     "bundle.pages": "sfumato.report.bundle_pages:render_pages",
     "bundle.custodian_copy": "sfumato.report.custodian_copy:write_custodian_copy",
     "bundle.expected_errors": "sfumato.evaluate.uncertainty.main_numbers:expected_errors",

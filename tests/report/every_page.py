@@ -17,7 +17,7 @@ from sfumato.mechanisms.mean_curve import MeanCurve
 from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.papers.two_stage.blend_curves import blend_curves
 from sfumato.papers.two_stage.blend_page import blend_page
-from sfumato.report.attack_page.page import attack_page
+from sfumato.report.attack_page import attack_page
 from sfumato.report.calibration_page import calibration_page
 from sfumato.report.comparison_page.page import comparison_page
 from sfumato.report.homogeneity_page import homogeneity_page

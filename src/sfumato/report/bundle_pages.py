@@ -13,7 +13,7 @@ from sfumato.bundle.standards.datapackage import datapackage
 from sfumato.bundle.standards.deployments_registry import RegistryEntry
 from sfumato.report.blocks import Page
 from sfumato.report.page import to_html, to_markdown
-from sfumato.report.readme.readme import readme_of
+from sfumato.report.readme_page import readme_of
 from sfumato.schema import Schema
 
 

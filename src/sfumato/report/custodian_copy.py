@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import SfumatoError, UnwrittenCopyWarning, place_of
 from sfumato.progress import report_progress
-from sfumato.report.texts.statistics import statistic_texts
+from sfumato.report.texts.numbers import statistic_texts
 from sfumato.system import write_owner_only
 
 if TYPE_CHECKING:

@@ -21,8 +21,14 @@ from sfumato.report.comparison_page.column_cards import SIDES, column_cards, dis
 from sfumato.report.comparison_page.measures import capital, measure_rows, nearness
 from sfumato.report.page import render_page
 from sfumato.report.release_page.column_cards import card_id
-from sfumato.report.texts.statistics import StatisticText
+from sfumato.report.texts.numbers import StatisticText
 from sfumato.version import __version__
+
+TEMPLATE = "comparison.html.j2"
+USES = {"single": "single columns", "pairs": "pairs of columns", "prediction": "predictions"}
+GRADE_COLOURS = {"as good as real rows": "best", "good": "good", "usable in part": "part", "not usable": "bad"}
+"""How a grade is coloured; its words always stand beside the colour."""
+WHAT = "the page of a comparison"
 
 
 class WorstItem(NamedTuple):
@@ -67,17 +73,6 @@ def worst_groups(comparison: Comparison) -> list[WorstItem]:
 
 def _worst(what: str, place: str, tvd: float, yardstick: float) -> WorstItem:
     return WorstItem(what, place, f"distance {distance_text(tvd, yardstick)}", nearness(tvd, yardstick)[0])
-
-
-TEMPLATE = "comparison.html.j2"
-
-USES = {"single": "single columns", "pairs": "pairs of columns", "prediction": "predictions"}
-
-GRADE_COLOURS = {"as good as real rows": "best", "good": "good", "usable in part": "part", "not usable": "bad"}
-
-"""How a grade is coloured; its words always stand beside the colour."""
-
-WHAT = "the page of a comparison"
 
 
 class EquivalentRows(NamedTuple):

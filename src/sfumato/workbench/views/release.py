@@ -116,7 +116,7 @@ def compared(project: Project, number: int) -> str:
 def attacked(project: Project, number: int) -> str:
     """Attack a release, and return the risk page: it is kept in memory alone."""
     from sfumato.bundle.read import open_bundle
-    from sfumato.report.attack_page.page import attack_page
+    from sfumato.report.attack_page import attack_page
     from sfumato.risk.on_release.run import attack_release
 
     folder = release_record(project, number).folder

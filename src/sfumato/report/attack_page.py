@@ -18,8 +18,14 @@ from sfumato.formatting import capitalize_first, counted, format_number, percent
 from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import percent_at_most
-from sfumato.report.attack_page.article29_criteria import CriterionAnswer, attack_status, criteria
-from sfumato.report.attack_page.nist_800_226 import NistPoint, hazard_points, pyramid_points
+from sfumato.report.anonymity_criteria import (
+    CriterionAnswer,
+    NistPoint,
+    attack_status,
+    criteria,
+    hazard_points,
+    pyramid_points,
+)
 from sfumato.report.blocks import (
     Block,
     Card,

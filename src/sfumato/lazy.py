@@ -12,7 +12,7 @@ HOOKS: dict[str, str] = {
     "Release.save": "sfumato.bundle.write:save_bundle",
     "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
     "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
-    "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
+    "Comparison.save": "sfumato.report.comparison_page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page:save_attacks",
     "bundle.pages": "sfumato.report.bundle_pages:render_pages",
     "bundle.custodian_copy": "sfumato.report.custodian_copy:write_custodian_copy",

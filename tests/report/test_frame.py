@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from report.comparisons import comparison
-from sfumato.report.comparison_page.page import comparison_page
+from sfumato.report.comparison_page import comparison_page
 from sfumato.report.page import add_navigation_and_glossary, link_glossary_terms, sections
 from sfumato.report.texts.glossary import as_markdown, terms
 

@@ -43,9 +43,8 @@ from sfumato.report.blocks import (
     Verdict,
 )
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.interval_plots import interval_plot
+from sfumato.report.charts.interval_plots import axis_ends, interval_plot
 from sfumato.report.charts.marks import LineMark, lines
-from sfumato.report.comparison_page.measures import axis_ends
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult

@@ -28,7 +28,7 @@ def render_custodian_copy(release: Release, document: ReleaseDocument, table: Ta
     """Return the page; it holds confidential values."""
     if release.method.makes == "rows":
         from sfumato.evaluate.compare.run import compare
-        from sfumato.report.comparison_page.page import comparison_page
+        from sfumato.report.comparison_page import comparison_page
 
         return comparison_page(compare(release, table), statistic_texts(release.confidential))
     from sfumato.report.release_page.page import custodian_report

@@ -105,7 +105,7 @@ def compared(project: Project, number: int) -> str:
     """Compare a release with the confidential table, and return the page: it is kept in memory alone."""
     from sfumato.bundle.read import open_bundle
     from sfumato.evaluate.compare.run import compare
-    from sfumato.report.comparison_page.page import comparison_page
+    from sfumato.report.comparison_page import comparison_page
 
     folder = release_record(project, number).folder
     facts = open_bundle(folder).schema

@@ -15,7 +15,7 @@ HOOKS: dict[str, str] = {
     "Comparison.save": "sfumato.report.comparison_page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page:save_attacks",
     "bundle.pages": "sfumato.report.bundle_pages:render_pages",
-    "bundle.custodian_copy": "sfumato.report.custodian_copy:write_custodian_copy",
+    "bundle.custodian_copy": "sfumato.report.bundle_pages:write_custodian_copy",
     "bundle.expected_errors": "sfumato.evaluate.uncertainty.main_numbers:expected_errors",
     "bundle.main_number_problems": "sfumato.evaluate.uncertainty.main_numbers:main_number_problems",
     "bundle.quality_problems": "sfumato.evaluate.quality.statement:measure_problems",

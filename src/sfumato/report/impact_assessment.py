@@ -23,10 +23,10 @@ from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import at_least, round_up, to_fraction
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.account import Account, Entry, Outcome
-from sfumato.report.anonymity_criteria import hazard_points, questions
-from sfumato.report.anonymity_criteria import say as nist
 from sfumato.report.blocks import Block, BulletList, Page, Paragraphs, Section, TableBlock
 from sfumato.report.page import to_html, to_markdown
+from sfumato.report.privacy_criteria import hazard_points, questions
+from sfumato.report.privacy_criteria import say as nist
 from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text, public_identifiers, three_sentences
 from sfumato.report.texts.provenance import provenance_card

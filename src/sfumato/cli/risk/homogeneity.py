@@ -222,7 +222,7 @@ class _HomogeneityOutput(NamedTuple):
 
 
 def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
-    from sfumato.report.homogeneity_page import homogeneity_page
+    from sfumato.report.risk_pages import homogeneity_page
     from sfumato.risk.homogeneity import answers
     from sfumato.risk.homogeneity.results import RiskCurves
 
@@ -233,7 +233,7 @@ def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutpu
 
 
 def _joint_tables(curves: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.homogeneity_page import joint_grid, kinds_grid
+    from sfumato.report.risk_pages import joint_grid, kinds_grid
 
     title = f"{' x '.join(curves.identifiers)} by {' and '.join(curves.sensitive)}: risk against epsilon, in per cent"
     return (title, joint_grid(curves)), ("Cells without noise", kinds_grid(curves))
@@ -241,9 +241,9 @@ def _joint_tables(curves: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
 
 def _output_tables(curves: RiskCurves) -> tuple[tuple[str, TableBlock], ...]:
     from sfumato.report.blocks import TableBlock
-    from sfumato.report.homogeneity_page import companions_grid, uniqueness_grid, values_grid, worst_grid
+    from sfumato.report.risk_pages import companions_grid, homogeneity_grid, uniqueness_grid, worst_grid
 
-    values = values_grid(curves)
+    values = homogeneity_grid(curves)
     kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]
     header = tuple(SHORT.get(values.header[i], values.header[i]) for i in kept)
     short = TableBlock(header, tuple(tuple(row[i] for i in kept) for row in values.rows), values.numbers)

@@ -226,7 +226,7 @@ def _certainty_of_rows(subject: PublicRelease) -> Iterator[Block]:
     if good is not None and good.lines:
         yield Paragraphs((good.basis,))
         yield TableBlock(
-            ("what is read off the rows", "expected error"), tuple((words, number) for number, words in good.lines)
+            ("what is read off the rows", "expected error"), tuple((line.words, line.number) for line in good.lines)
         )
     yield from _computed(subject)
     yield from _asking(_questions(subject))

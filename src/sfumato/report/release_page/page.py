@@ -16,7 +16,7 @@ from sfumato.bundle.layout import PAGES
 from sfumato.bundle.stage_noise import StageNoise
 from sfumato.core.method import HasTrueValues, Method
 from sfumato.core.plan import UNSUMMED, Stage
-from sfumato.formatting import format_number, percent, percent_fixed
+from sfumato.formatting import capitalize_first, format_number, percent, percent_fixed
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction, to_fraction
 from sfumato.privacy.randomness import STAMP
@@ -26,7 +26,7 @@ from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text, public_identifiers
 from sfumato.report.texts.numbers import StatisticText, main_numbers_table, statistic_texts, statistics
 from sfumato.report.texts.provenance import provenance_card
-from sfumato.report.texts.summary import explanation, headline, quality_lines, released_columns, uses_text
+from sfumato.report.texts.summary import NumberLine, explanation, headline, quality_lines, released_columns, uses_text
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -101,14 +101,6 @@ def _render(
     )
 
 
-class NumberLine(NamedTuple):
-    """One number in large type, its interval, and the words behind it."""
-
-    number: str
-    interval: str
-    words: str
-
-
 class QualityCard(NamedTuple):
     """One statement: its numbers in large type with the words behind them, and what all of it means."""
 
@@ -121,11 +113,11 @@ class QualityCard(NamedTuple):
 
 def quality_statement_card(statement: QualityStatement) -> QualityCard:
     """Return a statement in words."""
-    meaning = (
-        f"Measured on the confidential table on {statement.created_at[:10]}, with noise, for epsilon "
-        f"{format_fraction(basic_composition(statement.events)[0])} of their own. All intervals hold together with "
-        f"probability "
-        f"{percent(statement.level, 6)}."
+    meaning = Texts("release")(
+        "data.bought",
+        day=statement.created_at[:10],
+        epsilon=format_fraction(basic_composition(statement.events)[0]),
+        level=percent(statement.level, 6),
     )
     stamp = statement.randomness.stamp
     warning = f"{stamp.replace(STAMP, STAMP.upper())}: whoever knows the seed can remove the noise." if stamp else ""
@@ -139,7 +131,7 @@ def _line(each: NoisyMetric) -> NumberLine:
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")
     yardstick = f" ({beside.format(shown(each.yardstick))})" if beside and each.yardstick is not None else ""
-    return NumberLine(shown(each.value), f"{shown(each.low)} to {shown(each.high)}", f"{words}{yardstick}")
+    return NumberLine(shown(each.value), f"{words}{yardstick}", f"{shown(each.low)} to {shown(each.high)}")
 
 
 def first_screen(
@@ -240,4 +232,4 @@ def column_rows(document: ReleaseDocument, schema: Schema) -> list[tuple[str, ..
 def notes(document: ReleaseDocument) -> list[str]:
     """Return the notes of a release that its promise does not say already."""
     stated = {*document.guarantee.assumptions, *document.guarantee.warnings}
-    return [f"{note[:1].upper()}{note[1:]}".removesuffix(".") + "." for note in document.notes if note not in stated]
+    return [capitalize_first(note).removesuffix(".") + "." for note in document.notes if note not in stated]

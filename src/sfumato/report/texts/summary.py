@@ -78,10 +78,11 @@ def released_columns(document: ReleaseDocument) -> set[str]:
 
 
 class NumberLine(NamedTuple):
-    """One number in large type, and the words behind it."""
+    """One number in large type, the words behind it, and its interval, where it has one."""
 
     number: str
     words: str
+    interval: str = ""
 
 
 class QualityText(NamedTuple):

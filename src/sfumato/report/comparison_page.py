@@ -65,10 +65,16 @@ def comparison_page(comparison: Comparison, confidential: Sequence[StatisticText
 
     ``confidential`` are numbers about the private rows that a method hands over with its release.
     """
-    made, rows = format_number(comparison.synthetic_rows), format_number(comparison.rows)
+    rows = format_number(comparison.rows)
     page = Page(
         comparison.table,
-        say("lead", made=made, rows=rows, columns=len(comparison.columns), yardstick=yardstick_words(comparison)),
+        say(
+            "lead",
+            synthetic=format_number(comparison.synthetic_rows),
+            rows=rows,
+            columns=len(comparison.columns),
+            yardstick=yardstick_words(comparison),
+        ),
         (Banner("danger", "Confidential: for the custodian's eyes. Do not publish.", say("confidential", rows=rows)),),
         tuple(_sections(comparison, confidential)),
         kicker="Sfumato comparison, custodian's copy",

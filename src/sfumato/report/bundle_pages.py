@@ -1,4 +1,4 @@
-"""What bundle/ asks of the report through hooks: all pages of a bundle, and the custodian's copy beside it.
+"""All pages of a bundle, and the custodian's copy beside it: bundle/ asks for both through hooks.
 
 The custodian's copy of rows is the comparison with the confidential table, which can be made at any time after the
 release as well; that of counts and values is the report with the true ones in it. The bundle is complete before

@@ -1,4 +1,4 @@
-"""What the page of a comparison shows on both sides: measures, columns, associations and predictions."""
+"""Cards and rows of the comparison page: measures, columns, associations and predictions, true beside synthetic."""
 
 from __future__ import annotations
 

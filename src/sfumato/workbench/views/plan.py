@@ -123,11 +123,16 @@ def whole(text: str, what: str) -> int | None:
     return int(plain)
 
 
+def row_numbers(state: ProjectState) -> tuple[int | None, int | None]:
+    """Return how many rows were asked for, and about how many the table has."""
+    return whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+
+
 def compute_plan(project: Project) -> tuple[Plan, Method]:
     """Return the plan of what was chosen, without the ledger."""
     state, schema = project.state, required_schema(project)
     method, reason = chosen_method(project)
-    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    rows, about = row_numbers(state)
     made = plan_release(schema, method, rows, None, about_rows=about)
     return with_noise_note(with_reason(made, reason)), method
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -27,7 +27,7 @@ from sfumato.metrics.rows_view import RowsView
 from sfumato.report.cards import MISSING, TableBlock, largest_indices, level_words, share
 from sfumato.report.charts.axis import Axis, format_value
 from sfumato.report.charts.category_marks import BoxMark, box_rows
-from sfumato.report.charts.column_graph import ColumnGraph, Pair, graph_picture
+from sfumato.report.charts.column_graph import ColumnGraph, graph_picture
 from sfumato.report.charts.heatmap import HeatmapAxis, fits_across, heatmap
 from sfumato.report.texts.associations import (
     attenuation_text,
@@ -128,53 +128,6 @@ def column_graph_of(document: ReleaseDocument, schema: Schema) -> ColumnGraph | 
 
 
 @dataclass(frozen=True)
-class AssociationCard:
-    """One relation: what it says, what it looks like, and how far it can be trusted."""
-
-    place: str
-    names: tuple[str, str]
-    sentence: str
-    strength: str
-    picture: Markup
-    kind: str
-    """map, boxes or shares: which legend explains it."""
-    remark: str
-
-
-def relation_cards(found: Associations, graph: ColumnGraph | None, smallest: float | None) -> list[AssociationCard]:
-    """Return a card for every relation that is shown, strongest first."""
-    noise = {} if graph is None else graph.lines
-    return [_card(number, found.points, each, noise, graph, smallest) for number, each in enumerate(found.relations, 1)]
-
-
-def _card(
-    number: int,
-    points: RowsView,
-    relation: Association,
-    noise: Mapping[Pair, float],
-    graph: ColumnGraph | None,
-    smallest: float | None,
-) -> AssociationCard:
-    shown = association_figure(points, relation)
-    names = points.columns[relation.one].name, points.columns[relation.other].name
-    one, other = sorted(names)
-    remarks = (
-        shown.caption,
-        measured_words(noise.get((one, other)), graph is not None),
-        attenuation_text(relation.strength, smallest),
-    )
-    return AssociationCard(
-        f"relation-{number}",
-        names,
-        shown.sentence,
-        f"{relation.strength:.4f}",
-        shown.picture,
-        shown.kind,
-        " ".join(remark for remark in remarks if remark),
-    )
-
-
-@dataclass(frozen=True)
 class AssociationFigure:
     """A relation in words and as a picture."""
 
@@ -182,7 +135,30 @@ class AssociationFigure:
     picture: Markup
     kind: str
     """map, boxes or shares: which legend explains it."""
-    caption: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class AssociationCard:
+    """One relation: what it says, what it looks like, and how far it can be trusted."""
+
+    place: str
+    names: tuple[str, str]
+    figure: AssociationFigure
+    remark: str
+
+
+def relation_cards(found: Associations, graph: ColumnGraph | None, smallest: float | None) -> list[AssociationCard]:
+    """Return a card for every relation that is shown, strongest first."""
+    noise = {} if graph is None else graph.lines
+    cards: list[AssociationCard] = []
+    for number, relation in enumerate(found.relations, 1):
+        one, other = (found.points.columns[place].name for place in (relation.one, relation.other))
+        figure = association_figure(found.points, relation)
+        measured = measured_words(noise.get((min(one, other), max(one, other))), graph is not None)
+        remarks = (figure.remark, measured, attenuation_text(relation.strength, smallest))
+        cards.append(AssociationCard(f"relation-{number}", (one, other), figure, " ".join(filter(None, remarks))))
+    return cards
 
 
 def association_figure(points: RowsView, relation: Association) -> AssociationFigure:

@@ -30,22 +30,13 @@ EACH_SIDE = 2
 """Published deployments that are shown on either side of epsilon."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A use, with the method that serves it."""
-
-    method: str
-    settings: str
-    needs_target: bool = False
-
-
-PRESETS: Mapping[str, Preset] = {
-    "statistics": Preset("", ""),
-    "teaching": Preset("mst", ""),
-    "testing": Preset("marginals", "pairs=none"),
-    "prediction": Preset("aim", "", needs_target=True),
+PRESETS: Mapping[str, tuple[str, str]] = {
+    "statistics": ("", ""),
+    "teaching": ("mst", ""),
+    "testing": ("marginals", "pairs=none"),
+    "prediction": ("aim", ""),
 }
-"""The uses that the page offers; what each means stands in the texts."""
+"""The uses that the page offers, each with its method and settings; what each means stands in the texts."""
 
 
 @dataclass(frozen=True)
@@ -202,5 +193,5 @@ def method_choices() -> dict[str, str]:
 
 def choose_preset(project: Project, name: str) -> None:
     """Take the method of a use; the other inputs stay as they are."""
-    preset = PRESETS[name]
-    project.change(preset=name, method=preset.method, settings=preset.settings)
+    method, settings = PRESETS[name]
+    project.change(preset=name, method=method, settings=settings)

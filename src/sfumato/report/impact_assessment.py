@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.description import PublicRelease, citation, page_warnings
+from sfumato.bundle.description import PublicRelease, citation
+from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import statement_files
 from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.bundle.read import open_bundle
@@ -27,11 +28,13 @@ from sfumato.report.blocks import Block, BulletList, Page, Paragraphs, Section, 
 from sfumato.report.page import to_html, to_markdown
 from sfumato.report.privacy_criteria import hazard_points, questions
 from sfumato.report.privacy_criteria import say as nist
+from sfumato.report.readme_page import page_for_people
 from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text, public_identifiers, three_sentences
 from sfumato.report.texts.provenance import provenance_card
 from sfumato.report.texts.summary import explanation, headline, quality_lines, released_columns, uses_text
 from sfumato.reprs import ReprMixin
+from sfumato.schema import Schema
 
 WHAT = "an impact assessment"
 WHY = "is the custodian's paper and no part of the release"
@@ -109,29 +112,23 @@ def fill_in(
     subject: PublicRelease, verified: str, ledger: Ledger | None, with_statements: Guarantee | None = None
 ) -> ImpactAssessment:
     """Return the form of a release that was verified; the last quality statement promises for all that lies there."""
-    known = None if ledger is None else LedgerSummary.of(ledger, subject.document.table)
+    document, schema = subject.document, subject.schema
+    known = None if ledger is None else LedgerSummary.of(ledger, document.table)
+    together = _together(subject, ledger, known)
     sections = (
-        introduction(subject, verified),
-        processing(subject),
-        necessity(subject),
-        sources_of_facts(subject),
-        guarantee_section(subject, with_statements),
-        numbers_section(subject, _together(subject, ledger, known)),
-        risks(subject),
-        safeguards(subject, known),
-        sign_off(),
+        Section("about", "This form", tuple(_introduction(subject, verified))),
+        Section("processing", "Description: Art. 35(7)(a)", tuple(_processing(subject))),
+        Section("necessity", "Necessity: Art. 35(7)(b)", tuple(_necessity(subject))),
+        Section("facts", "Facts", tuple(_sources_of_facts(schema))),
+        Section("guarantee", "Promise", tuple(_guarantee(document, with_statements))),
+        Section("numbers", "Numbers", tuple(_numbers(document.guarantee, together))),
+        Section("risks", "Risks: Art. 35(7)(c)", tuple(_risks(subject))),
+        Section("measures", "Measures: Art. 35(7)(d)", tuple(_measures(subject, known))),
+        Section("sign", "Signatures", (Paragraphs((say("signing"),)), BulletList(dotted_lines("signatures")))),
     )
-    document, title = subject.document, f"Impact assessment: {subject.document.table}"
-    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
-    page = Page(
-        title,
-        say("lead", day=document.created_at[:10]),
-        page_warnings(subject),
-        sections,
-        kicker="Sfumato release, impact assessment",
-        footer=say("footer", fingerprint=document.fingerprint),
-        tab=f"{title}{stamp}",
-    )
+    title, lead = f"Impact assessment: {document.table}", say("lead", day=document.created_at[:10])
+    footer = say("footer", fingerprint=document.fingerprint)
+    page = page_for_people(subject, title, lead, sections, "Sfumato release, impact assessment", footer)
     return ImpactAssessment(page, subject)
 
 
@@ -162,19 +159,14 @@ def to_fill_in(group: str) -> tuple[Paragraphs, BulletList]:
     return Paragraphs((say("to_fill"),)), BulletList(dotted_lines(group))
 
 
-def introduction(subject: PublicRelease, verified: str) -> Section:
-    """Say what the form is, of which release, and that the release was checked."""
-    about = Paragraphs((say("form"), say("no_advice")))
-    facts = BulletList((f"The release: {citation(subject)}", f"sfumato verify: {verified}."))
-    return Section("about", "This form", (about, facts))
-
-
-def processing(subject: PublicRelease) -> Section:
-    """Describe what was done with the rows: Article 35(7)(a)."""
-    return Section("processing", "Description: Art. 35(7)(a)", tuple(_processing(subject)))
+def _introduction(subject: PublicRelease, verified: str) -> Iterator[Block]:
+    """Yield what the form is, of which release, and that the release was checked."""
+    yield Paragraphs((say("form"), say("no_advice")))
+    yield BulletList((f"The release: {citation(subject)}", f"sfumato verify: {verified}."))
 
 
 def _processing(subject: PublicRelease) -> Iterator[Block]:
+    """Yield what was done with the rows."""
     schema, document = subject.schema, subject.document
     own = (f"About the table, in the custodian's words: {schema.description}",) if schema.description else ()
     yield Paragraphs((headline(document), *explanation(document, schema), *own))
@@ -217,12 +209,8 @@ def _unit(guarantee: Guarantee) -> str:
     )
 
 
-def necessity(subject: PublicRelease) -> Section:
-    """Leave necessity to people, beside what the release is good for: Article 35(7)(b)."""
-    return Section("necessity", "Necessity: Art. 35(7)(b)", tuple(_necessity(subject)))
-
-
 def _necessity(subject: PublicRelease) -> Iterator[Block]:
+    """Leave necessity to people, beside what the release is good for."""
     yield from to_fill_in("necessity")
     quality = quality_lines(subject.forecast)
     if quality is None:
@@ -239,39 +227,33 @@ def _necessity(subject: PublicRelease) -> Iterator[Block]:
         yield Paragraphs((uses.note,))
 
 
-def guarantee_section(subject: PublicRelease, with_statements: Guarantee | None = None) -> Section:
-    """Say what is promised, word for word; with quality statements beside the release, what all of it promises."""
-    whole = () if with_statements is None else (Paragraphs((say("with_statements"), with_statements.headline())),)
-    return Section("guarantee", "Promise", (*whole, *_guarantee(subject)))
-
-
-def _guarantee(subject: PublicRelease) -> Iterator[Block]:
-    document = subject.document
+def _guarantee(document: ReleaseDocument, with_statements: Guarantee | None) -> Iterator[Block]:
+    """Yield what is promised, word for word; with quality statements beside the release, what all of it promises."""
+    if with_statements is not None:
+        yield Paragraphs((say("with_statements"), with_statements.headline()))
     promise = guarantee_text(document)
     yield Paragraphs((f"{promise.heading}. {promise.numbers}",))
     if document.guarantee.formal and document.randomness.mode == "seeded":
         yield Paragraphs(promise.sentences[:2])
     yield BulletList(tuple(document.guarantee.statement().splitlines()))
-    yield Paragraphs(
-        ("In three sentences, for the people concerned and for the public:", *three_sentences(subject.document))
-    )
+    yield Paragraphs(("In three sentences, for the people concerned and for the public:", *three_sentences(document)))
 
 
-def numbers_section(subject: PublicRelease, together: PrivacyCurve | None) -> Section:
-    """Show the curve of the release, and of all releases where a ledger was given."""
-    guarantee = subject.document.guarantee
+def _numbers(guarantee: Guarantee, together: PrivacyCurve | None) -> Iterator[Block]:
+    """Yield the curve of the release, and of all releases where a ledger was given."""
     if not guarantee.formal:
-        return Section("numbers", "Numbers", (Paragraphs((say("no_curve"),)),))
+        yield Paragraphs((say("no_curve"),))
+        return
     pair = PrivacyCurve.of_pair(round_up(guarantee.exact_epsilon), min(1.0, round_up(guarantee.exact_delta)))
-    curves = (guarantee.curve, pair, *(() if together is None else (together,)))
-    header = ("question", "proved", "by the stated pair alone", *(() if together is None else ("all releases",)))
-    grid = TableBlock(header, tuple(_numbers(curves)), tuple(range(1, len(header))))
+    all_releases = () if together is None else (together,)
+    header = ("question", "proved", "by the stated pair alone", *("all releases" for _ in all_releases))
+    yield Paragraphs((say("curve"),))
+    yield TableBlock.of_numbers(header, tuple(_bounds((guarantee.curve, pair, *all_releases))))
     seeded = guarantee.randomness == "seeded"
-    notes = (*(say("as_if"),) * seeded, say("averages"), *(() if together is None else (say("together"),)))
-    return Section("numbers", "Numbers", (Paragraphs((say("curve"),)), grid, Paragraphs(notes)))
+    yield Paragraphs((*(say("as_if"),) * seeded, say("averages"), *(say("together") for _ in all_releases)))
 
 
-def _numbers(curves: tuple[PrivacyCurve, ...]) -> Iterator[tuple[str, ...]]:
+def _bounds(curves: tuple[PrivacyCurve, ...]) -> Iterator[tuple[str, ...]]:
     yield "attacker's advantage (hits less false alarms), at most", *(_up(c.advantage, 1, 1000) for c in curves)
     for rate in FALSE_ALARMS:
         asked = f"hits in 1,000, of an attacker with {1000 * rate:g} false alarms in 1,000, at most"
@@ -291,12 +273,8 @@ def _up(value: float, base: int, digits: int = 1) -> str:
     return f"{math.ceil(to_fraction(value) * base * digits) / digits:g}"
 
 
-def risks(subject: PublicRelease) -> Section:
-    """List what the promise leaves open, each with room for a judgement."""
-    return Section("risks", "Risks: Art. 35(7)(c)", tuple(_risks(subject)))
-
-
 def _risks(subject: PublicRelease) -> Iterator[Block]:
+    """Yield what the promise leaves open, each with room for a judgement."""
     document, schema = subject.document, subject.schema
     yield Paragraphs(("Who may be identified, as far as the guarantee tells:",))
     yield BulletList(tuple(public_identifiers(document, schema)))
@@ -338,21 +316,17 @@ class LedgerSummary(NamedTuple):
         return cls(ledger.account(table), ledger.history(table), ledger.outcomes(table))
 
 
-def sources_of_facts(subject: PublicRelease) -> Section:
-    """Say who vouched for the facts of the schema."""
-    card = provenance_card(subject.schema)
-    blocks: list[Block] = [Paragraphs(card.sentences)]
-    blocks += [BulletList(tuple(f"{group.heading}. {' '.join(group.lines)}" for group in card.groups))]
-    blocks += [TableBlock(("column or rule", "facts", "where they come from"), card.rows)] if card.rows else []
-    return Section("facts", "Facts", tuple(blocks))
-
-
-def safeguards(subject: PublicRelease, book: LedgerSummary | None) -> Section:
-    """Say what was done, as far as the release and the ledger know it."""
-    return Section("measures", "Measures: Art. 35(7)(d)", tuple(_measures(subject, book)))
+def _sources_of_facts(schema: Schema) -> Iterator[Block]:
+    """Yield who vouched for the facts of the schema."""
+    card = provenance_card(schema)
+    yield Paragraphs(card.sentences)
+    yield BulletList(tuple(f"{group.heading}. {' '.join(group.lines)}" for group in card.groups))
+    if card.rows:
+        yield TableBlock(("column or rule", "facts", "where they come from"), card.rows)
 
 
 def _measures(subject: PublicRelease, book: LedgerSummary | None) -> Iterator[Block]:
+    """Yield what was done, as far as the release and the ledger know it."""
     document, schema = subject.document, subject.schema
     identifiers = ", ".join(schema.with_role("identifier"))
     measures = [nist("integers")] * document.method.formal + [say("sealed")]
@@ -394,8 +368,3 @@ def _line(pair: tuple[Entry, Outcome | None]) -> tuple[str, ...]:
     event = entry.event
     price = f"epsilon {budget_text(event.epsilon, event.delta)}" if event.epsilon else "none: an exposure"
     return str(entry.sequence), entry.recorded_at[:10], event.method, price, str(outcome or say("no_bundle"))
-
-
-def sign_off() -> Section:
-    """Leave room for advice, decision and signatures."""
-    return Section("sign", "Signatures", (Paragraphs((say("signing"),)), BulletList(dotted_lines("signatures"))))

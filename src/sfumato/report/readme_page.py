@@ -45,55 +45,39 @@ ALWAYS = ("release.json", *PAGES)
 
 def readme_of(subject: PublicRelease) -> Page:
     """Return the guide; it follows from the document and the schema alone."""
+    columns = {"rows": _columns_of_rows, "counts": _columns_of_counts, "values": _columns_of_values}
+    certainty = {"rows": _certainty_of_rows, "counts": _certainty_of_counts, "values": _certainty_of_values}
     sections = (
-        introduction_section(subject),
-        method_section(subject),
-        columns_section(subject),
+        Section("what", "What this is", (_introduction(subject),)),
+        Section("made", "How it was made", (_method(subject),)),
+        Section("columns", "Columns", tuple(columns[subject.makes](subject))),
         Section("load", "How to load it", tuple(_loading(subject))),
-        _limitations_section(subject),
-        uncertainty_section(subject),
-        *rules_section(subject),
+        Section("limits", "What not to conclude", (BulletList(tuple(limitations(subject))),)),
+        Section("certainty", "How sure its numbers are", tuple(certainty[subject.makes](subject))),
+        *_rules(subject),
         contact_section(subject),
-        files_section(subject),
+        Section("files", "Files and fingerprint", tuple(_files(subject))),
     )
-    document, heading = subject.document, title(subject)
-    stamp = f" ({document.randomness.stamp})" if document.randomness.stamp else ""
-    return Page(
-        heading,
-        lead(subject),
-        page_warnings(subject),
-        sections,
-        kicker="Sfumato release, for users of the data",
-        footer=f"The report of this release is report.html. Fingerprint {document.fingerprint}",
-        tab=f"{heading}{stamp}",
-    )
-
-
-def _limitations_section(subject: PublicRelease) -> Section:
-    """Say what not to conclude."""
-    return Section("limits", "What not to conclude", (BulletList(tuple(limitations(subject))),))
-
-
-def _loading(subject: PublicRelease) -> Iterator[Block]:
-    yield Paragraphs((say("here"),))
-    yield from {"rows": row_loading_code, "counts": marginal_loading_code, "values": value_loading_code}[subject.makes](
-        subject
-    )
-    if subject.makes == "rows":
-        yield from csv_loading_code(subject)
-
-
-def lead(subject: PublicRelease) -> str:
-    """Return the line under the heading."""
     document = subject.document
-    return say("lead", day=document.created_at[:10], version=document.versions["sfumato"])
+    lead = say("lead", day=document.created_at[:10], version=document.versions["sfumato"])
+    footer = f"The report of this release is report.html. Fingerprint {document.fingerprint}"
+    return page_for_people(subject, title(subject), lead, sections, "Sfumato release, for users of the data", footer)
 
 
-def introduction_section(subject: PublicRelease) -> Section:
+def page_for_people(
+    subject: PublicRelease, heading: str, lead: str, sections: tuple[Section, ...], kicker: str, footer: str
+) -> Page:
+    """Return a page about a release, with its warnings on top and the stamp of a test run in the browser's tab."""
+    stamp = subject.document.randomness.stamp
+    tab = f"{heading} ({stamp})" if stamp else heading
+    return Page(heading, lead, page_warnings(subject), sections, kicker, footer, tab)
+
+
+def _introduction(subject: PublicRelease) -> Paragraphs:
     """Say what lies here."""
     size = " ".join(filter(None, (size_sentence(subject), subject.document.method.about)))
     words = (subject.schema.description, size, *_nature(subject), *_use(subject))
-    return Section("what", "What this is", (Paragraphs(tuple(filter(None, words))),))
+    return Paragraphs(tuple(filter(None, words)))
 
 
 def _nature(subject: PublicRelease) -> Iterator[str]:
@@ -116,7 +100,7 @@ def _use(subject: PublicRelease) -> Iterator[str]:
         yield say("what.uses", verdict=forecast.verdict.removesuffix("."))
 
 
-def method_section(subject: PublicRelease) -> Section:
+def _method(subject: PublicRelease) -> Paragraphs:
     """Say in three sentences how it was made."""
     document = subject.document
     first = say("what.method", method=document.method.name, summary=document.method.summary)
@@ -125,13 +109,16 @@ def method_section(subject: PublicRelease) -> Section:
         second = say("what.noise_of_value", unit=document.unit)
     elif document.guarantee.formal:
         second = say("what.noise", unit=document.unit.split(" (")[0])
-    return Section("made", "How it was made", (Paragraphs((f"{first} {second} {document.guarantee.headline()}",)),))
+    return Paragraphs((f"{first} {second} {document.guarantee.headline()}",))
 
 
-def columns_section(subject: PublicRelease) -> Section:
-    """Say what the columns are."""
-    look = {"rows": _columns_of_rows, "counts": _columns_of_counts, "values": _columns_of_values}[subject.makes]
-    return Section("columns", "Columns", tuple(look(subject)))
+def _loading(subject: PublicRelease) -> Iterator[Block]:
+    yield Paragraphs((say("here"),))
+    yield from {"rows": row_loading_code, "counts": marginal_loading_code, "values": value_loading_code}[subject.makes](
+        subject
+    )
+    if subject.makes == "rows":
+        yield from csv_loading_code(subject)
 
 
 def _columns_of_rows(subject: PublicRelease) -> Iterator[Block]:
@@ -210,12 +197,6 @@ def _meaning(column: Column) -> str:
     return f"{column.name}: " + "; ".join(f"{value} = {words}" for value, words in pairs[:MOST_MEANINGS]) + more
 
 
-def uncertainty_section(subject: PublicRelease) -> Section:
-    """Say how to treat uncertainty."""
-    look = {"rows": _certainty_of_rows, "counts": _certainty_of_counts, "values": _certainty_of_values}[subject.makes]
-    return Section("certainty", "How sure its numbers are", tuple(look(subject)))
-
-
 def _certainty_of_rows(subject: PublicRelease) -> Iterator[Block]:
     if subject.is_copied:
         yield Paragraphs((say("certainty.copies"),))
@@ -286,7 +267,7 @@ def _certainty_of_values(subject: PublicRelease) -> Iterator[Block]:
     yield Paragraphs((say("certainty.noise_sd" if "noise_sd" in subject.first.columns else "certainty.no_noise_sd"),))
 
 
-def rules_section(subject: PublicRelease) -> Iterator[Section]:
+def _rules(subject: PublicRelease) -> Iterator[Section]:
     """Say which rules every row keeps; a release of counts or numbers has none."""
     names = {column.name for column in subject.columns}
     rules = [rule for rule in subject.schema.rules if set(rule.columns) <= names]
@@ -313,21 +294,19 @@ def _signed(subject: PublicRelease) -> tuple[str, ...]:
     return () if confirmation is None else (say("ask.confirmed", by=confirmation.by, on=confirmation.on),)
 
 
-def files_section(subject: PublicRelease) -> Section:
-    """List the files, and say how to check that they are those of the release."""
+def _files(subject: PublicRelease) -> Iterator[Block]:
+    """Yield the files, and how to check that they are those of the release."""
     paths = [*subject.document.files_without_pages, *FILE_DESCRIPTIONS]
     named = [path for path in dict.fromkeys(paths) if path in subject.document.files_without_pages or path in ALWAYS]
     rows = tuple((path, describe_file(path), _size(subject, path)) for path in named[:MOST_FILES])
-    more = f"{len(named) - MOST_FILES} more data files are listed in datacard.json." if len(named) > MOST_FILES else ""
+    yield TableBlock(("file", "what it is", "bytes"), rows, (2,))
+    if len(named) > MOST_FILES:
+        yield Paragraphs((f"{len(named) - MOST_FILES} more data files are listed in datacard.json.",))
     fingerprint = say("ask.fingerprint", fingerprint=subject.document.fingerprint)
-    checks = (
-        Paragraphs((say("ask.unchanged"),)),
-        CodeBlock("", "sh", "sfumato verify ."),
-        Paragraphs((fingerprint, say("ask.hashes"), say("ask.signed"))),
-        CodeBlock("", "sh", "sfumato verify . --key custodian.pub"),
-    )
-    blocks = (TableBlock(("file", "what it is", "bytes"), rows, (2,)), *([Paragraphs((more,))] if more else []))
-    return Section("files", "Files and fingerprint", (*blocks, *checks))
+    yield Paragraphs((say("ask.unchanged"),))
+    yield CodeBlock("", "sh", "sfumato verify .")
+    yield Paragraphs((fingerprint, say("ask.hashes"), say("ask.signed")))
+    yield CodeBlock("", "sh", "sfumato verify . --key custodian.pub")
 
 
 def _size(subject: PublicRelease, path: str) -> str:

@@ -355,16 +355,12 @@ def _ledger(book: LedgerSummary) -> Iterator[Block]:
             ),
         )
     )
-    yield TableBlock(("entry", "recorded", "method", "cost", "what came of it"), tuple(map(_line, _paired(book))), (0,))
+    lines = tuple(_line(entry, book.outcomes.get(entry.sequence)) for entry in book.entries)
+    yield TableBlock(("entry", "recorded", "method", "cost", "what came of it"), lines, (0,))
 
 
-def _paired(book: LedgerSummary) -> Iterator[tuple[Entry, Outcome | None]]:
-    return ((entry, book.outcomes.get(entry.sequence)) for entry in book.entries)
-
-
-def _line(pair: tuple[Entry, Outcome | None]) -> tuple[str, ...]:
+def _line(entry: Entry, outcome: Outcome | None) -> tuple[str, ...]:
     """Return one entry without its note: notes are the custodian's own."""
-    entry, outcome = pair
     event = entry.event
     price = f"epsilon {budget_text(event.epsilon, event.delta)}" if event.epsilon else "none: an exposure"
     return str(entry.sequence), entry.recorded_at[:10], event.method, price, str(outcome or say("no_bundle"))

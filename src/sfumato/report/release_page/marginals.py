@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,20 @@ class ReleasedMarginal:
         """How far 95 % of the noise on one count reaches; 0 where it is not known."""
         return 0.0 if self.spread is None else self.spread.half_width(self.cells)
 
+    @property
+    def half_width_text(self) -> str:
+        """How far 95 % of the noise on one count reaches, in words."""
+        return f"± {format_number(float(f'{self.half_width:.3g}'))}"
+
+    @property
+    def sides(self) -> dict[str, Counts]:
+        """The released counts, and beside them the true ones in the custodian's copy."""
+        return {"released": self.counts} | ({} if self.truth is None else {"true": self.truth})
+
+    def written(self, place: int | tuple[int, ...]) -> tuple[str, ...]:
+        """Return the counts of one cell, of each side."""
+        return tuple(format_number(side.item(place)) for side in self.sides.values())
+
     def summed(self, axis: int) -> ReleasedMarginal:
         """Return the counts of one column, summed over all others: for a table that is too large to draw."""
         others = tuple(i for i in range(self.counts.ndim) if i != axis)
@@ -127,11 +142,8 @@ def marginal_card(number: int, table: ReleasedMarginal) -> ColumnCard:
     """Return the card of one column of counts."""
     column = table.columns[0]
     labels = cell_labels(column)
-    header = (column.unit or column.name, "released", *(() if table.truth is None else ("true",)))
-    lines = tuple(
-        (label, format_number(count), *(() if table.truth is None else (format_number(table.truth.item(i)),)))
-        for i, (label, count) in enumerate(zip(labels, table.counts.tolist(), strict=True))
-    )
+    lines = tuple((label, *table.written(place)) for place, label in enumerate(labels[:MOST_VALUES]))
+    header = (column.unit or column.name, *table.sides)
     card = ColumnCard(
         place=f"column-{number}",
         name=column.name,
@@ -140,7 +152,7 @@ def marginal_card(number: int, table: ReleasedMarginal) -> ColumnCard:
         sentence=table.note,
         missing=_missing(table) if column.missing else None,
         numbers=_numbers(table),
-        values=TableBlock.of_numbers(header, lines[:MOST_VALUES], max(len(lines) - MOST_VALUES, 0)),
+        values=TableBlock.of_numbers(header, lines, len(table.counts) - len(lines)),
         short=SHORT.get(column.kind, column.kind),
     )
     return replace(card, **(_of_numbers(table) if column.is_ordered else _of_levels(table, labels)))
@@ -148,27 +160,14 @@ def marginal_card(number: int, table: ReleasedMarginal) -> ColumnCard:
 
 def _numbers(table: ReleasedMarginal) -> TableBlock:
     """Return the sum of all counts and the noise of one."""
-    true = table.truth is not None
-    header = ("", "released", *(("true",) if true else ()))
-    rows = [
-        (
-            "all counts together",
-            format_number(int(table.counts.sum())),
-            *((format_number(int(table.truth.sum())),) if table.truth is not None else ()),
-        )
-    ]
+    rows = [("all counts together", *(format_number(int(side.sum())) for side in table.sides.values()))]
+    beside = ("",) * (table.truth is not None)
     if table.half_width:
-        rows.append(
-            (
-                "95 % of the noise of a count",
-                f"± {format_number(float(f'{table.half_width:.3g}'))}",
-                *(("",) if true else ()),
-            )
-        )
+        rows.append(("95 % of the noise of a count", table.half_width_text, *beside))
     if table.truth is not None:
         apart = float(np.abs(table.counts - table.truth).max(initial=0))
-        rows.append(("furthest from the true count", format_number(apart), ""))
-    return TableBlock.of_numbers(header, tuple(rows))
+        rows.append(("furthest from the true count", format_number(apart), *beside))
+    return TableBlock.of_numbers(("", *table.sides), tuple(rows))
 
 
 def _bar(table: ReleasedMarginal, place: int, label: str, top: float) -> Bar:
@@ -267,7 +266,7 @@ def _notes(table: ReleasedMarginal, top: float) -> Iterator[str]:
     below = "; counts below 0 are drawn like 0" if table.counts.min(initial=0) < 0 else ""
     yield f"Full colour is a count of {format_number(top)}{below}."
     if table.half_width:
-        yield f"95 % of the noise of a count lies within ± {format_number(float(f'{table.half_width:.3g}'))}."
+        yield f"95 % of the noise of a count lies within {table.half_width_text}."
 
 
 def _several(table: ReleasedMarginal, top: float) -> Iterator[HeatmapPanel]:
@@ -346,20 +345,13 @@ def _side(column: Column, kept: Sequence[int], amounts: FloatArray, axis: int) -
 def _values(table: ReleasedMarginal) -> TableBlock:
     """Return the cells in the order of the data file."""
     words = [cell_labels(column) for column in table.columns]
-    true = () if table.truth is None else ("true",)
-    rows: list[tuple[str, ...]] = []
-    for place in np.ndindex(*table.counts.shape):
-        if len(rows) == MOST_VALUES:
-            break
-        rows.append(_line(table, words, place))
-    header = (*(column.name for column in table.columns), "released", *true)
-    return TableBlock.of_numbers(header, tuple(rows), table.counts.size - len(rows), len(table.columns))
+    rows = tuple(_line(table, words, place) for place in islice(np.ndindex(*table.counts.shape), MOST_VALUES))
+    header = (*(column.name for column in table.columns), *table.sides)
+    return TableBlock.of_numbers(header, rows, table.counts.size - len(rows), len(table.columns))
 
 
 def _line(table: ReleasedMarginal, words: Sequence[Sequence[str]], place: tuple[int, ...]) -> tuple[str, ...]:
-    labels = (each[i] for each, i in zip(words, place, strict=True))
-    true = () if table.truth is None else (format_number(table.truth.item(place)),)
-    return (*labels, format_number(table.counts.item(place)), *true)
+    return (*(each[i] for each, i in zip(words, place, strict=True)), *table.written(place))
 
 
 def _worst(table: ReleasedMarginal, most: int = 5) -> TableBlock | None:

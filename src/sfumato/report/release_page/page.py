@@ -26,7 +26,7 @@ from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import guarantee_text, public_identifiers
 from sfumato.report.texts.numbers import StatisticText, main_numbers_table, statistic_texts, statistics
 from sfumato.report.texts.provenance import provenance_card
-from sfumato.report.texts.summary import NumberLine, explanation, headline, quality_lines, released_columns, uses_text
+from sfumato.report.texts.summary import explanation, headline, quality_lines, released_columns, uses_text
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
@@ -101,10 +101,18 @@ def _render(
     )
 
 
+class MeasuredLine(NamedTuple):
+    """One number in large type, the words behind it, and its interval."""
+
+    number: str
+    words: str
+    interval: str
+
+
 class QualityCard(NamedTuple):
     """One statement: its numbers in large type with the words behind them, and what all of it means."""
 
-    lines: tuple[NumberLine, ...]
+    lines: tuple[MeasuredLine, ...]
     meaning: str
     warning: str
     statement: tuple[str, ...]
@@ -125,13 +133,13 @@ def quality_statement_card(statement: QualityStatement) -> QualityCard:
     return QualityCard(lines, meaning, warning, tuple(statement.statement.splitlines()))
 
 
-def _line(each: NoisyMetric) -> NumberLine:
+def _line(each: NoisyMetric) -> MeasuredLine:
     related = each.name.startswith("normal_score_correlation ")
     shown = "{:.2g}".format if related else percent
     beside = RELATED if related else BESIDE.get(each.name)
     words = each.words.partition(";")[0] if related else each.words.removeprefix("share of ")
     yardstick = f" ({beside.format(shown(each.yardstick))})" if beside and each.yardstick is not None else ""
-    return NumberLine(shown(each.value), f"{words}{yardstick}", f"{shown(each.low)} to {shown(each.high)}")
+    return MeasuredLine(shown(each.value), f"{words}{yardstick}", f"{shown(each.low)} to {shown(each.high)}")
 
 
 def first_screen(

@@ -78,11 +78,10 @@ def released_columns(document: ReleaseDocument) -> set[str]:
 
 
 class NumberLine(NamedTuple):
-    """One number in large type, the words behind it, and its interval, where it has one."""
+    """One number in large type, and the words behind it."""
 
     number: str
     words: str
-    interval: str = ""
 
 
 class QualityText(NamedTuple):

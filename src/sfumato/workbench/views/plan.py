@@ -44,7 +44,6 @@ class PlanView:
     """A plan as the page shows it; where something is wrong, what and where."""
 
     plan: Plan | None = None
-    method: Method | None = None
     cost: str = ""
     share: float | None = None
     """The part of the cap that is used after this release."""
@@ -52,7 +51,6 @@ class PlanView:
     budget_trouble: ErrorText | None = None
     verdict: str = ""
     expected: tuple[str, ...] = ()
-    overwhelmed: bool = False
     risk: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     needs: str = ""
@@ -131,20 +129,18 @@ def compute_plan(project: Project) -> tuple[Plan, Method]:
 def plan_view(project: Project) -> PlanView:
     """Return all that the page shows; nothing of it looks at the rows."""
     try:
-        made, method = compute_plan(project)
+        made, _ = compute_plan(project)
         forecast = made.forecast
         verdict, *expected = forecast.sentences() if forecast is not None else (words("plan.no_forecast"),)
         budget, share, trouble = _budget(project, made)
         return PlanView(
             plan=made,
-            method=method,
             cost=cost_summary(made),
             share=share,
             budget=budget,
             budget_trouble=trouble,
             verdict=verdict,
             expected=tuple(expected),
-            overwhelmed=bool(forecast and forecast.overwhelmed),
             risk=_risk(made),
             others=published_deployments(made),
             needs=made.needs(),

@@ -226,11 +226,6 @@ def mean_misplaced(trial: Trial, order: int, binning: BinningName) -> InRecords:
     return InRecords(mean_misplaced_records(pairs), int(pairs[0].private.sum()))
 
 
-def mean_tvd(trial: Trial, order: int, binning: BinningName) -> float:
-    """Return the total variation distance, mean over marginals of one order."""
-    return mean_misplaced(trial, order, binning).share
-
-
 def ecdf_in_records(trial: Trial) -> InRecords:
     """Return n times the largest difference of distribution functions, over all ordered columns."""
     schema = trial.table.schema
@@ -239,11 +234,6 @@ def ecdf_in_records(trial: Trial) -> InRecords:
     ]
     pairs = _pairs_in_bins(trial, _require_sets(trial, ordered, "an ordered column"))
     return InRecords(max(map(misplaced_records_ecdf, pairs)), int(pairs[0].private.sum()))
-
-
-def ecdf_max_bins(trial: Trial) -> float:
-    """Return the largest difference of distribution functions."""
-    return ecdf_in_records(trial).share
 
 
 def mean_entropy_error(trial: Trial) -> float:
@@ -380,11 +370,6 @@ def clusters_in_records(trial: Trial) -> InRecords:
     return InRecords(misplaced_cluster_records(real, synthetic, clusters, rings), len(real))
 
 
-def clusters_misplaced(trial: Trial) -> float:
-    """Return the share of rows that the released clusters misplace."""
-    return clusters_in_records(trial).share
-
-
 def aligned_ari_of_trial(trial: Trial) -> float:
     """Return the index of the paper on cluster geometry: rows in the order in which they were made."""
     from sfumato.metrics.clusters import aligned_ari
@@ -413,11 +398,6 @@ def require_numbers(trial: Trial) -> None:
     _ordered(trial, names)
 
 
-def _numeric(trial: Trial) -> tuple[str, ...]:
-    """Return the ordered columns that are released, or those of them that were asked for."""
-    return _ordered(trial, next(iter(trial.tables.values())).column_names)
-
-
 def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
     schema = trial.table.schema
     wanted = trial.names("columns") or tuple(c.name for c in schema if c.is_ordered)
@@ -428,8 +408,8 @@ def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numeric_rows(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    names, schema = _numeric(trial), trial.table.schema
+    rows, schema = next(iter(trial.tables.values())), trial.table.schema
+    names = _ordered(trial, rows.column_names)
     true = trial.remembered(f"columns {names}", lambda: column_arrays(trial.table, names))
-    rows = next(iter(trial.tables.values()))
     synthetic = [to_array(rows.column(name).combine_chunks(), schema[name]) for name in names]
     return np.column_stack([true[name] for name in names]), np.column_stack(synthetic)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -57,7 +57,7 @@ class CalibrationRequest:
     """Probability with which everything that is said about all values holds."""
     rows: int | None = None
     seed: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
     """Those of the metric."""
     ledger: LedgerChoice = None
     score_epsilon: Number = SCORE_EPSILON

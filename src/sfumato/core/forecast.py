@@ -1,6 +1,6 @@
 """Forecast of a release: expected errors, a verdict and advice, as data and sentences.
 
-This module holds the shape; :mod:`sfumato.evaluate.forecast` computes it from the schema, the settings and a number of rows.
+This module holds the shape; :mod:`sfumato.evaluate.forecast` computes it from public facts and a number of rows.
 """
 
 from __future__ import annotations

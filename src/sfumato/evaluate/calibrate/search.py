@@ -1,4 +1,4 @@
-"""What is asked of a calibration, and its curve: a metric over a grid or by bisection, with simulated releases."""
+"""A calibration request and its curve: a metric over a grid or by bisection, with simulated releases."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sfumato.core.release import UNRECORDED, LedgerChoice, Release, balance, che
 from sfumato.errors import NoLedgerWarning, SchemaError
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count
-from sfumato.evaluate.quality.result import Quality
+from sfumato.evaluate.quality.statement import Quality
 from sfumato.metrics.bounded_scores import GRAIN, BoundedScores
 from sfumato.metrics.evaluation_input import EvaluationInput, open_evaluation_input
 from sfumato.metrics.noisy_ratio import LEVEL

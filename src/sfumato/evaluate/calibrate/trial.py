@@ -37,14 +37,12 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.table import Table
 from sfumato.table.rows import column_arrays, stream_column_arrays, to_array
 
-TRIALS = 200
-"""Games of one attack by default; each repeat of a point plays that many."""
 MOST_CELLS = 1_000_000
 """Marginals with more schema bins are left out of metrics in schema bins."""
 MOST_KEPT = 20_000_000
 """Private values that are kept in memory between trials; of a larger table the rows are read for every trial."""
 WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
-"""Options that are whole numbers: an example, and the least."""
+"""Options that are whole numbers: the default, and the least; each repeat of a point plays so many games."""
 COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
 BinningName = Literal["q16", "bins"]
 
@@ -98,13 +96,14 @@ class Trial:
         """Read every option once: a wrong one is refused before anything is run or spent."""
         for option in self.options:
             if option in WHOLE_OPTIONS:
-                self.whole(option, *WHOLE_OPTIONS[option])
+                self.whole(option)
             elif option in COLUMN_OPTIONS:
                 self.names(option)
 
-    def whole(self, option: str, default: int, least: int) -> int:
-        """Read a whole option of at least so much; the default where it is not given."""
-        value = self.options.get(option, default)
+    def whole(self, option: str, default: int | None = None) -> int:
+        """Read a whole option; a default where it is not given."""
+        usual, least = WHOLE_OPTIONS[option]
+        value = self.options.get(option, usual if default is None else default)
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
@@ -112,7 +111,7 @@ class Trial:
         if not (math.isfinite(number) and number.is_integer() and number >= least):
             raise PlanError(
                 f"{option} must be a whole number of at least {least}, found {value!r}",
-                next_step=f"write {option}={max(default, least)}",
+                next_step=f"write {option}={max(usual, least)}",
             )
         return int(number)
 
@@ -174,10 +173,10 @@ def membership(trial: Trial, what: str) -> float:
     from sfumato.risk.attacks.membership import ShadowModelAttack
     from sfumato.risk.simulated import to_game
 
-    who = trial.whole("person", 0, 0) if trial.options.get("person") is not None else None
+    who = trial.whole("person") if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: to_game(trial.table, trial.method, who, trial.rows))
     attack = LikelihoodRatio() if LikelihoodRatio().fits(game) else ShadowModelAttack()
-    result = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
+    result = attack.run(game, trials=trial.whole("trials"), seed=trial.seed)
     return float(getattr(result, what))
 
 
@@ -186,7 +185,7 @@ def inference(trial: Trial, what: str) -> float:
     from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference
 
     known, sensitive = _roles(trial)
-    trials = trial.whole("trials", MOST_TARGETS, 1)
+    trials = trial.whole("trials", MOST_TARGETS)
     attack = AttributeInference(known, sensitive)
     result = attack.against(trial.table, trial.method, rows=trial.rows, trials=trials, seed=trial.seed)
     return float(getattr(result, what))
@@ -354,7 +353,7 @@ def transfer_ari_of_trial(trial: Trial) -> float:
     from sfumato.metrics.clusters import kmeans, standardise, transfer_ari
 
     real, synthetic = _numeric_rows(trial)
-    clusters = trial.whole("clusters", 0, 1)
+    clusters = trial.whole("clusters")
     if len(synthetic) < clusters:
         return 0.0  # noise left too few rows to cluster: nothing of the clusters was kept
     labels = trial.remembered("labels", lambda: kmeans(standardise(real)(real), clusters, seed=0).labels)
@@ -363,10 +362,10 @@ def transfer_ari_of_trial(trial: Trial) -> float:
 
 def clusters_in_records(trial: Trial) -> InRecords:
     """Return how many rows the released clusters misplace; one row moves that by at most 1."""
-    from sfumato.metrics.cluster_tvd import RINGS, misplaced_cluster_records
+    from sfumato.metrics.cluster_tvd import misplaced_cluster_records
 
     real, synthetic = _numeric_rows(trial)
-    clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
+    clusters, rings = trial.whole("clusters"), trial.whole("rings")
     return InRecords(misplaced_cluster_records(real, synthetic, clusters, rings), len(real))
 
 

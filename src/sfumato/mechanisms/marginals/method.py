@@ -213,8 +213,6 @@ class Marginals:
 
     def chosen_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns to synthesise."""
-        if isinstance(self.columns, str):
-            return (self.columns,)
         return schema.releasable if self.columns is None else tuple(self.columns)
 
     def chosen_pairs(self, schema: Schema) -> tuple[tuple[str, str], ...]:

@@ -211,7 +211,7 @@ class PrivateTarget:
             first = self.predictor_tables().plan(self.schema, randomness)
             stages = (*first.stages, *stages)
             events = (*first.events, *events)
-        refuse_contradictions(self.schema, tuple(name for name in self.schema.names if name in self.modelled))
+        refuse_contradictions(self.schema, self.schema.in_order(self.modelled))
         count = self._count(rows)
         memory = max(count or 1, self.schema.rows or 1) * self.row_bytes * self.copies
         memory += BYTES_PER_VALUE * sum(part.cells for event in events for part in event.parts)

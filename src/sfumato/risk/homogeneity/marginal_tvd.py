@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import IntArray
+from sfumato.metrics.confidence import FrozenModel
 from sfumato.metrics.distances import total_variation
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import Cells, FrozenModel
+from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.noise import Mechanism
 
 Way = Literal["cross", "direct"]

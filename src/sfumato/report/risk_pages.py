@@ -32,8 +32,8 @@ from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
+from sfumato.report.texts.homogeneity_answers import all_answers, attacker, epsilon_choice_caution
 from sfumato.risk.attacks.attack import AttackResult
-from sfumato.risk.homogeneity.answers import all_answers, attacker, epsilon_choice_caution
 from sfumato.risk.homogeneity.results import (
     AlonePoint,
     RiskCurves,

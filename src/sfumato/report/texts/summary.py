@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.core.forecast import NO_RELATION, Forecast
 from sfumato.evaluate.verdict import STRONG_RELATIONS, UNKNOWN_ROWS, USES, WEAK_RELATIONS
-from sfumato.formatting import counted, format_number, list_names, percent, short_number
+from sfumato.formatting import capitalize_first, counted, format_number, list_names, percent, short_number
 from sfumato.report.texts import Texts
 from sfumato.schema import Schema
 
@@ -109,7 +109,7 @@ def _by_rows(verdict: str) -> QualityText:
     'Good for means from about 50 rows on.'
     """
     needed = verdict.partition(UNKNOWN_ROWS)[2] or verdict
-    return QualityText(say("verdict.needs_rows"), (), f"{needed[0].upper()}{needed[1:].removesuffix('.')}.")
+    return QualityText(say("verdict.needs_rows"), (), f"{capitalize_first(needed).removesuffix('.')}.")
 
 
 def _verdict(forecast: Forecast) -> str:

@@ -155,6 +155,11 @@ class Features:
         """One lattice step in real units."""
         return self.longest / STEPS
 
+    def weighted(self, rows: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the features of each row times one or several columns of weights."""
+        starts = range(0, max(len(rows), 1), CHUNK)
+        return np.concatenate([self.steps(rows[start : start + CHUNK]) @ (weights * self.step) for start in starts])
+
     def gram(self, rows: FloatArray) -> FloatArray:
         """Return the mean product of features over rows: of synthetic rows, what the true one is shrunk to."""
         total = np.zeros((self.count, self.count))
@@ -204,11 +209,7 @@ class NumericResponse:
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Return the fitted target of each row, inside the bounds."""
-        fitted = np.empty(len(rows))
-        for start in range(0, len(rows), CHUNK):
-            piece = slice(start, start + CHUNK)
-            fitted[piece] = self.middle + self.features.steps(rows[piece]) @ (self.weights * self.features.step)
-        return np.clip(fitted, self.low, self.high)
+        return np.clip(self.middle + self.features.weighted(rows, self.weights), self.low, self.high)
 
     @property
     def moves(self) -> int:
@@ -360,11 +361,7 @@ class CategoricalResponse:
 
     def probabilities(self, rows: FloatArray) -> FloatArray:
         """Return the fitted probability of every level, one row per record."""
-        fitted = np.empty((len(rows), len(self.shares)))
-        for start in range(0, len(rows), CHUNK):
-            piece = slice(start, start + CHUNK)
-            fitted[piece] = self.shares + self.features.steps(rows[piece]) @ (self.weights * self.features.step)
-        cut = np.clip(fitted, 0.0, 1.0)
+        cut = np.clip(self.shares + self.features.weighted(rows, self.weights), 0.0, 1.0)
         total = cut.sum(axis=1, keepdims=True)
         return np.where(total > 0, cut / np.where(total > 0, total, 1.0), self.shares)
 

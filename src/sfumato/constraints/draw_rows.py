@@ -43,18 +43,14 @@ DrawCodes = Callable[[int], Codes]
 DrawValues = Callable[[int], Values]
 
 REDRAWS = 50
-
 """Rounds at most in which rows that break a rule are drawn again. How many there are follows from released numbers and
 fresh coins, never from the private rows, so the time that they take tells nothing that the release does not."""
-
 LEAST_HELP = 0.05
-
 """Share of the rows drawn again that must turn out good: below it more rounds would cost more than they bring."""
 
 PUBLIC_ROWS = 2000
 
 BATCH_ROWS = 1 << 18
-
 """Rows that are drawn together: 100 MB for ten columns."""
 
 

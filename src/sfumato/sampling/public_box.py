@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     pass
 
 Rows = Callable[[], Iterator[FloatArray]]
-
 """Returns a fresh iterator over batches of rows (batch by columns) each time it is called."""
 
 Adjacency = Literal["add-remove", "replace"]

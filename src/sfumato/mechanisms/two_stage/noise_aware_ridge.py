@@ -38,15 +38,10 @@ NORM = 1.3
 CHUNK = 1 << 13
 
 PUBLIC_SEED = 20_160
-
 """The random waves are public: the same in every release."""
-
 SMALLEST_SPREAD = 1e-3
-
 """Of a column, as a share of the width of its bounds."""
-
 SKEWED = 1.0
-
 """Synthetic skewness from which a column enters by its normal scores. California at epsilon 1: relative error .319 by
 scores, .332 without; on columns that are not skewed scores are worse."""
 
@@ -185,7 +180,6 @@ def _principal(raw: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
 
 
 ACROSS, ALONG = 17, 12
-
 """Weights of the products of two features and of squares. ALONG / ACROSS is just below 1 / sqrt(2), so that one record
 moves the weighted triangle by sqrt(289 / 2) |phi|^2 in every direction: products get half of the noise variance that a
 plain triangle would give them."""
@@ -193,7 +187,6 @@ plain triangle would give them."""
 TAIL = 0.005
 
 REACH = 3.0
-
 """Residuals of the second pass are clipped at so many noisy root mean squares."""
 
 
@@ -311,7 +304,6 @@ def real_moves(noisy: FloatArray, features: Features, reach: float, total: float
 
 
 MOST_CLASSES = 100
-
 """Levels of a target: each adds the noise of all features."""
 
 

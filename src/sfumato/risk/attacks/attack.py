@@ -9,13 +9,13 @@ release that exists, people of the table and others, and asks for an attempt (:m
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field
 
 from sfumato.errors import RiskError
 from sfumato.formatting import percent, percent_fixed
-from sfumato.metrics.confidence import LEVEL, FrozenModel, Interval
+from sfumato.metrics.confidence import LEVEL, FrozenModel, Interval, binomial_interval
 from sfumato.privacy.exact import percent_at_most
 
 if TYPE_CHECKING:
@@ -83,6 +83,22 @@ class AttackResult(FrozenModel):
     """What the best of all attacks on this mechanism reaches, where the mechanism is known."""
     more: dict[str, float] = Field(default_factory=dict[str, float])
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_counts(
+        cls, hits: float, trials: int, blind_hits: float | None, blind_trials: int, level: float, **facts: Any
+    ) -> Self:
+        """Return a result from successes, with the target in the release and in the control, and their intervals."""
+        control = None if blind_hits is None else blind_hits / blind_trials
+        within = None if blind_hits is None else binomial_interval(round(blind_hits), blind_trials, level)
+        return cls(
+            rate=hits / trials,
+            interval=binomial_interval(round(hits), trials, level),
+            trials=trials,
+            control=control,
+            control_interval=within,
+            **facts,
+        )
 
     @property
     def advantage(self) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import BoolArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
-from sfumato.metrics.confidence import LEVEL, binomial_interval
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
 from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
@@ -159,17 +159,9 @@ class AttributeInference:
         right, common = _right(guesser, inside), int(np.bincount(inside.codes[:, -1]).max())
         blind = None if outside is None else _right(guesser, outside)
         n, m = len(inside), 0 if outside is None else len(outside)
-        return AttackResult(
-            attack=f"Inference of {self.sensitive} from {', '.join(self.known)}",
-            threat=self.threat,
-            rate=right / n,
-            interval=binomial_interval(right, n, level),
-            trials=n,
-            baseline=common / n,
-            control=None if blind is None else blind / m,
-            control_interval=None if blind is None else binomial_interval(blind, m, level),
-            notes=(BASELINE,),
-        )
+        title = f"Inference of {self.sensitive} from {', '.join(self.known)}"
+        facts = {"attack": title, "threat": self.threat, "baseline": common / n, "notes": (BASELINE,)}
+        return AttackResult.of_counts(right, n, blind, m, level, **facts)
 
 
 def _right(guesser: Guesser, people: RowsView) -> int:

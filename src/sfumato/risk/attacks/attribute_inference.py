@@ -21,9 +21,16 @@ from sfumato.errors import RiskError
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    AttackAttempt,
+    AttackOptions,
+    AttackResult,
+    Attempts,
+    ThreatModel,
+    check_trials,
+)
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
-from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, seeded_stream
 from sfumato.schema import Schema
 from sfumato.schema.column import Column

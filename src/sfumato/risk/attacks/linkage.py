@@ -20,9 +20,17 @@ from sfumato.errors import RiskError
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Codes, Observes, RowsView, check_observes
 from sfumato.risk.attacks import nearest_neighbours
-from sfumato.risk.attacks.attack import Attack, AttackResult, Criterion, ThreatModel
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    Attack,
+    AttackAttempt,
+    AttackOptions,
+    AttackResult,
+    Attempts,
+    Criterion,
+    ThreatModel,
+)
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
-from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 

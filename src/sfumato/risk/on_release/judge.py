@@ -24,7 +24,7 @@ from typing import Any
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.exact import at_least, to_fraction
-from sfumato.risk.attacks.attempt import AttackAttempt
+from sfumato.risk.attacks.attack import AttackAttempt
 from sfumato.risk.on_release.result import Grade, ReleaseAttackResult
 
 AWAY = 0.25

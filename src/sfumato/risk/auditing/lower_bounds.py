@@ -1,4 +1,4 @@
-"""What a method claims, and lower confidence bounds on its epsilon and mu from runs on two neighbouring tables.
+"""Lower confidence bounds on epsilon and mu from runs on two neighbouring tables, and the claims they test.
 
 A threshold on a score gives hits and false alarms, two binomial counts: Clopper and Pearson's bounds hold whatever the
 score is. The mean of numbers between 0 and some unknown top is bounded from below by betting (Waudby-Smith and Ramdas

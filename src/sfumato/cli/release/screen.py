@@ -92,10 +92,8 @@ def _stage_cells(stage: Stage) -> list[str]:
 
 def _noise(stage: Stage) -> str:
     """Return the half-width of the noise of a count, or the word for a stage without such noise."""
-    from sfumato.bundle.stage_noise import StageNoise
-
     if stage.noise.endswith(("laplace", "gaussian")):
-        return f"{StageNoise(stage.noise, stage.scale).half_width():.3g}"
+        return f"{stage.law.half_width():.3g}"
     return {"exponential weights": "a noisy choice", "heuristic": "none is proved"}.get(stage.noise, stage.noise)
 
 
@@ -190,7 +188,7 @@ def show_statistics(console: Console, released: Release, verbose: bool = False) 
 
 
 def _say_numbers(console: Console, numbers: Mapping[str, Any]) -> None:
-    from sfumato.report.texts.statistics import SHOWN_ELSEWHERE, statistic_text
+    from sfumato.report.texts.numbers import SHOWN_ELSEWHERE, statistic_text
 
     for name, value in numbers.items():
         if name in SHOWN_ELSEWHERE:

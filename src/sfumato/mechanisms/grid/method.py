@@ -31,11 +31,11 @@ from sfumato.sampling.public_box import (
     axis_of,
     has_axis,
     select_box_columns,
-    stream_matrices,
     values_of_rows,
 )
 from sfumato.sampling.values import rows_table
 from sfumato.schema import Schema
+from sfumato.table.rows import stream_matrices
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ class Grid:
         if self.expected_rows is not None:
             problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         check_parameters(self, problems)
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
 
     def _columns(self, schema: Schema) -> tuple[Column, ...]:
         return select_box_columns(schema, self.columns, only_axes=True)
@@ -94,7 +92,7 @@ class Grid:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return tuple(name for name in schema.names if name in self.columns)
+        return schema.in_order(self.columns)
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""
@@ -117,7 +115,7 @@ class Grid:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count the cells in one pass, add noise, draw rows."""
         schema, columns = table.schema, self._columns(table.schema)
-        noisy = self.grid(schema, rows).release(stream_matrices(table, columns), randomness)
+        noisy = self.grid(schema, rows).release(stream_matrices(table, [column.name for column in columns]), randomness)
         count = sample_size(plan, noisy.total, len(columns))
         generator = randomness.generator
         sampled = sample_values(schema, lambda n: values_of_rows(columns, noisy.draw(n, generator)), count, generator)

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import IntArray
+from sfumato.metrics.confidence import FrozenModel
+from sfumato.metrics.distances import total_variation
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import Cells, FrozenModel
+from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.noise import Mechanism
 
 Way = Literal["cross", "direct"]
@@ -187,16 +189,14 @@ class _Slice:
         self, way: Way, noise: _Noise | _TabulatedNoise, occupied: IntArray, rng: np.random.Generator
     ) -> float:
         if way == "direct":
-            return _total_variation(noise.on(self.counts, rng), self.counts)
+            return _distance(noise.on(self.counts, rng), self.counts)
         kept = np.bincount(self.place, noise.on(occupied, rng), minlength=len(self.empty))
-        return _total_variation(kept + noise.on_empty(self.empty, rng), self.counts)
+        return _distance(kept + noise.on_empty(self.empty, rng), self.counts)
 
 
-def _total_variation(released: NDArray[Any], true: IntArray) -> float:
+def _distance(released: NDArray[Any], true: IntArray) -> float:
     """A release in which nothing survived says nothing: it is read as the uniform law."""
-    total = float(released.sum())
-    shares = released / total if total > 0 else np.full(len(true), 1 / len(true))
-    return float(np.abs(shares - true / true.sum()).sum() / 2)
+    return total_variation(released if released.any() else np.ones(len(true)), true)
 
 
 def _sample(occupied: _Occupied, order: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

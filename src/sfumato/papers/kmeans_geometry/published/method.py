@@ -16,7 +16,7 @@ from sfumato.core.limits import MOST_CLUSTERS
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, epsilon_problems, number_problems, word_problems
 from sfumato.core.plan import ExposurePlan, Plan, refuse_memory
-from sfumato.mechanisms.cluster_geometry.method import example_columns, geometry_columns, in_table_order
+from sfumato.mechanisms.cluster_geometry.method import example_columns, geometry_columns
 from sfumato.papers.kmeans_geometry.published.algorithm import (
     LABEL,
     REFLECTIONS,
@@ -31,10 +31,10 @@ from sfumato.papers.kmeans_geometry.published.algorithm import (
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.interval_disclosure import interval_disclosure
-from sfumato.sampling.public_box import axis_of, column_matrix, values_of_rows
+from sfumato.sampling.public_box import axis_of, values_of_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.table.rows import column_arrays
+from sfumato.table.rows import column_arrays, column_matrix
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -70,8 +70,6 @@ class ClusterGeometryAsPublished:
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
 
     def _problems(self) -> list[str]:
         problems = number_problems(self.clusters, "clusters", 1, MOST_CLUSTERS, whole=True)
@@ -86,7 +84,7 @@ class ClusterGeometryAsPublished:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return in_table_order(schema, self._columns(schema))
+        return schema.in_order(column.name for column in self._columns(schema))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return needs, or raise PlanError with every problem; an exposure has no cost."""
@@ -140,8 +138,8 @@ class ClusterGeometryAsPublished:
         return true, made
 
     def _rows(self, table: Table) -> NDArray[np.float64]:
-        columns = self._columns(table.schema)
-        return column_matrix(column_arrays(table, [column.name for column in columns]), columns)
+        names = [column.name for column in self._columns(table.schema)]
+        return column_matrix(column_arrays(table, names), names)
 
     def _bounds(self, schema: Schema) -> ColumnBounds:
         axes = [axis_of(column) for column in self._columns(schema)]

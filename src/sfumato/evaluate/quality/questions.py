@@ -160,13 +160,9 @@ class PublicFacts:
 
 
 METHOD = "quality"
-
 MISPLACED = "records in the wrong place"
-
 ANSWERS = "answers about "
-
 ROWS = "number of rows"
-
 RELATED = "products of normal scores of "
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Schema
+from sfumato.bundle import description
 from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import DOCUMENT
@@ -33,6 +34,14 @@ FRAME = pd.DataFrame({"age": [i % 20 for i in range(600)], "sex": ["fm"[i % 3 > 
 def bundle(tmp_path_factory):
     made = sfumato.release(sfumato.read(FRAME, SCHEMA), AIM(epsilon=1), rows=50, ledger=False, seed=1)
     return made.save(tmp_path_factory.mktemp("expected") / "bundle")
+
+
+@pytest.fixture(autouse=True)
+def _forget_forecasts():
+    """Forecasts are kept for the pages of one bundle; those of these tests are put in their place."""
+    description._foreseen.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    yield
+    description._foreseen.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture

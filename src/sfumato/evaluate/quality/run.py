@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMN_FACTS = ("kind", "bounds", "values", "edges", "bins", "missing", "outside")
+
 TABLE_FACTS = ("name", "adjacency", "rows", "person", "rows_per_person")
 
 
@@ -155,31 +156,35 @@ def _drawn(prepared: Prepared, table: Table, book: Ledger | None, entries: tuple
 
 def require_same_facts(schema: Schema, released: Schema) -> None:
     """Refuse a table that is described otherwise than the release, and say how."""
-    problems = _differences("", TABLE_FACTS, schema, released)
+    problems = [
+        f"{fact}: {getattr(schema, fact)!r} of the table, {getattr(released, fact)!r} of the release"
+        for fact in TABLE_FACTS
+        if getattr(schema, fact) != getattr(released, fact)
+    ]
     problems += [f"column {name!r} is not in the schema of the table" for name in released.names if name not in schema]
     problems += [
         f"column {name!r} is not in the schema of the release" for name in schema.names if name not in released
     ]
-    for column in released:
-        if column.name in schema:
-            problems += _differences(f"{column.name}: ", COLUMN_FACTS, schema[column.name], column)
+    shared = [(column, schema[column.name]) for column in released if column.name in schema]
+    problems += [
+        f"{theirs.name}: {fact} {getattr(mine, fact)!r} of the table, {getattr(theirs, fact)!r} of the release"
+        for theirs, mine in shared
+        for fact in COLUMN_FACTS
+        if getattr(mine, fact) != getattr(theirs, fact)
+    ]
     if problems:
         step = "read the table with the schema of the bundle: sfumato.read(data, 'BUNDLE/schema.toml')"
         raise SchemaError("the table and the release do not have the same schema", problems, step)
 
 
-def _differences(of: str, facts: Sequence[str], mine: object, theirs: object) -> list[str]:
-    return [
-        f"{of}{fact}: {getattr(mine, fact)!r} of the table, {getattr(theirs, fact)!r} of the release"
-        for fact in facts
-        if getattr(mine, fact) != getattr(theirs, fact)
-    ]
-
-
 TYPICAL_TVD = 0.1
+
 TYPICAL_RIGHT, TYPICAL_ERROR, TYPICAL_GUESS = 0.8, 0.1, 0.5
+
 """What the measures are taken to be where nobody knows: widths hardly depend on it."""
+
 TOO_WIDE = 0.1
+
 """Half width from which on a distance tells next to nothing."""
 
 

@@ -15,7 +15,7 @@ from sfumato.bundle.verify import verify_bundle
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import public_row_count
 from sfumato.evaluate import forecast as home
-from sfumato.report.texts.verdict import quality_lines
+from sfumato.report.texts.summary import quality_lines
 
 SCHEMA = Schema.parse("""
 [table]
@@ -37,11 +37,11 @@ def bundle(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _forget_forecasts():
-    """Forecasts are kept for the pages of one bundle; those of these tests are put in their place."""
-    description._foreseen.cache_clear()  # pyright: ignore[reportPrivateUsage]
+def fresh():
+    """Let each test plan anew: the forecast of a release is kept, and these tests put others in its place."""
+    description._foreseen.cache_clear()
     yield
-    description._foreseen.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    description._foreseen.cache_clear()
 
 
 @pytest.fixture

@@ -38,11 +38,8 @@ def cost_statement(document: ReleaseDocument) -> CostStatement:
 
 
 def _charged(document: ReleaseDocument) -> tuple[Fraction, Fraction]:
-    """Return what the formal events that were run cost; a whole ladder where the ledger was charged for all of it."""
-    at_once = document.recorded is not None and len(document.recorded.entries) > len(document.events)
-    chosen = document.guarantee.selection
-    events = (*document.events, *chosen.unclimbed) if chosen is not None and at_once else document.events
-    return basic_composition([event for event in events if event.is_formal])
+    """Return what the formal events cost that the ledger was charged for."""
+    return basic_composition([event for event in document.charged_events if event.is_formal])
 
 
 def _price(document: ReleaseDocument) -> str:

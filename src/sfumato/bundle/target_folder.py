@@ -11,11 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.atomic_files import temporary_folder
+from sfumato.bundle.layout import DOCUMENT
 from sfumato.core.plan import Plan, memory_limit
 from sfumato.disk_space import LEDGER, refuse_full_disks, standing, temporary
 from sfumato.errors import BundleError, SfumatoError
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema.column import Column
+from sfumato.system import write_owner_only
 from sfumato.table.writing.formats import copy_suffixes
 
 NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
@@ -176,3 +178,37 @@ def _refuse_private_place(private: Path, target: Path) -> None:
     if target.resolve().is_relative_to(private.resolve()):
         raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
     refuse_read_only(private.parent)
+
+
+OTHER_PLACE = "give a new file outside every bundle, for example private.html"
+CONFIDENTIAL = "holds confidential values"
+
+
+def require_free_path(path: str | Path, what: str, why: str = CONFIDENTIAL) -> Path:
+    """Return where the page goes; refuse a place that is taken, that is none, or that lies in a bundle."""
+    place = place_of(path, what)
+    bundle = next((folder for folder in place.resolve().parents if (folder / DOCUMENT).exists()), None)
+    if bundle is not None:
+        raise BundleError(
+            f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} {why}",
+            next_step=OTHER_PLACE,
+        )
+    if place.is_dir():
+        raise BundleError(f"{str(place)!r} is a folder", next_step=OTHER_PLACE)
+    if place.exists() or place.is_symlink():
+        raise BundleError(f"{str(place)!r} exists already", next_step=OTHER_PLACE)
+    if not place.parent.is_dir():
+        raise BundleError(
+            f"there is no folder {str(place.parent)!r}", next_step="make it, or give a file in another folder"
+        )
+    refuse_read_only(place.parent)
+    return place
+
+
+def save_private_file(place: Path, text: str) -> Path:
+    """Write a page with mode 600 and return where it stands."""
+    try:
+        write_owner_only(place, text)
+    except OSError as error:
+        raise BundleError(f"cannot write {str(place)!r}: {error.strerror}", next_step=OTHER_PLACE) from error
+    return place

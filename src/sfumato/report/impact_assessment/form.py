@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sfumato.bundle.description import PublicRelease, page_warnings
 from sfumato.bundle.layout import statement_files
-from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.bundle.read import open_bundle
+from sfumato.bundle.target_folder import require_free_path, save_private_file
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import read_statement
 from sfumato.errors import BundleError

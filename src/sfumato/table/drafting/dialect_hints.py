@@ -164,6 +164,11 @@ def dialect_hints(opened: Source, names: Sequence[str]) -> dict[str, DialectHint
     return hints
 
 
+def suggested_options(opened: Source, names: Sequence[str]) -> str:
+    """Return one line with the options that would turn these columns into numbers or dates; empty where none would."""
+    return combined_options(dialect_hints(opened, names))
+
+
 def combined_options(hints: Mapping[str, DialectHint]) -> str:
     """Return one line with all options of all hints, to be copied; empty where there are none.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from sfumato.arrays import Counts
-from sfumato.core.outcome import mark_lost_on_failure
+from sfumato.core.outcome import mark_lost_on_failure, mark_saved
 from sfumato.core.purchases import UNRECORDED_PURCHASE, cost_words
 from sfumato.core.release import UNRECORDED, LedgerChoice, check_seed, open_ledger, scales_of
 from sfumato.core.schema_assumptions import clamping_notes
@@ -29,17 +29,10 @@ from sfumato.dp_schema.domains import (
 from sfumato.dp_schema.plan import DetectionLimits, SchemaPlan, schema_plan, validated_budget
 from sfumato.dp_schema.run import NoisyCounter
 from sfumato.dp_schema.type_histogram import CERTAIN_SIGMAS, InferredForm, infer_form
-from sfumato.errors import (
-    MissingEntryError,
-    NoLedgerWarning,
-    SfumatoError,
-    TableError,
-    TooLittleSeenError,
-    UnmarkedBundleWarning,
-)
+from sfumato.errors import NoLedgerWarning, TableError, TooLittleSeenError
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.exact import Number, format_fraction
-from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_samplable
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -215,22 +208,9 @@ def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
     with mark_lost_on_failure(book, entries):
         bought = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
     if book is not None and entries:
-        _mark(book, entries, bought.schema)
+        sealed = hashlib.sha256(bought.schema.to_toml().encode()).hexdigest()
+        mark_saved(book, entries, sealed, "the facts are bought")
     return bought
-
-
-def _mark(book: Ledger, entries: Sequence[Entry], schema: Schema) -> None:
-    """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning,
-    but for a spend that the ledger does not hold.
-    """
-    try:
-        book.mark_saved(entries, hashlib.sha256(schema.to_toml().encode()).hexdigest())
-    except MissingEntryError:
-        raise
-    except SfumatoError as error:
-        warnings.warn(
-            UnmarkedBundleWarning(f"the facts are bought, but the ledger was not told: {error.headline}"), stacklevel=4
-        )
 
 
 def require_readable_rows(engine: Engine, header: Schema) -> None:

@@ -8,9 +8,9 @@ read off the lower ones and nothing cancels.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,35 +23,24 @@ NEGLIGIBLE_TAIL = 1e-18
 """Mass beyond which a law's support is cut where sums over it are taken."""
 
 
-class NoiseLaw(Protocol):
-    """A symmetric law of rounded noise on the integers."""
+class NoiseLaw(ABC):
+    """A symmetric law of rounded noise on the integers: its distribution function, and what follows from it."""
 
+    @abstractmethod
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
-        ...
+
+    @abstractmethod
+    def _least(self, threshold: float | None) -> float:
+        """Return the least rounded sum of count and noise that survives a threshold."""
 
     def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
         """Return the probability that a count survives: by default, that it rounds to at least 1."""
-        ...
+        return self.cdf(np.asarray(counts) - self._least(threshold))
 
     def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
         """Return the probability that a count vanishes."""
-        ...
-
-    def pmf(self, k: ArrayLike) -> FloatArray:
-        """Return the probability that the rounded noise is ``k``."""
-        ...
-
-    def reach(self) -> int:
-        """Return a bound that the noise exceeds with negligible probability."""
-        ...
-
-
-class _Symmetric:
-    """What follows from the distribution function of a symmetric integer law."""
-
-    def cdf(self, k: ArrayLike) -> FloatArray:
-        raise AssertionError("each law gives its own distribution function")
+        return self.cdf(self._least(threshold) - 1 - np.asarray(counts))
 
     def pmf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is ``k``."""
@@ -71,28 +60,18 @@ class _Symmetric:
         return high
 
 
-class _Continuous(_Symmetric):
+class _Continuous(NoiseLaw):
     """A count survives where count + noise > threshold; 0.5 means that it rounds to at least 1."""
 
-    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count survives."""
-        return self.cdf(np.asarray(counts) - (0.5 if threshold is None else threshold) - 0.5)
-
-    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count vanishes."""
-        return self.cdf((0.5 if threshold is None else threshold) - np.asarray(counts) - 0.5)
+    def _least(self, threshold: float | None) -> float:
+        return 1 if threshold is None else threshold + 0.5
 
 
-class _Discrete(_Symmetric):
+class _Discrete(NoiseLaw):
     """A count survives where count + noise >= threshold, a whole number; 1 by default."""
 
-    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count survives."""
-        return self.cdf(np.asarray(counts) - math.ceil(1 if threshold is None else threshold))
-
-    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count vanishes."""
-        return self.cdf(math.ceil(1 if threshold is None else threshold) - 1 - np.asarray(counts))
+    def _least(self, threshold: float | None) -> float:
+        return 1 if threshold is None else math.ceil(threshold)
 
 
 def _positive(value: float, what: str) -> None:

@@ -72,16 +72,10 @@ def stream_matrices(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.f
     Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. The columns must be
     numbers with bounds and without missing values; what does not fit is refused, as it was when the table was checked.
     """
-    schema, engine = table.schema, table.source.engine
-    kept = kept_rows(engine.table, schema)
-    expression = kept.select(**{name: encodable(kept[name], schema[name]).cast("float64") for name in names})
-    bounds = np.array([schema[name].numeric_bounds for name in names], dtype=float)
-    for batch in engine.batches(expression):
-        matrix = np.empty((batch.num_rows, len(names)))
-        for position in range(len(names)):
-            matrix[:, position] = batch.column(position).to_numpy(zero_copy_only=False)
-        outside = (~((matrix >= bounds[:, 0]) & (matrix <= bounds[:, 1]))).sum(axis=0)
-        _refuse({name: int(count) for name, count in zip(names, outside, strict=True)}, "missing or outside")
+    for values in stream_column_arrays(table, names):
+        matrix = np.column_stack([values[name] for name in names])
+        missing = np.isnan(matrix).sum(axis=0)
+        _refuse({name: int(count) for name, count in zip(names, missing, strict=True)}, "missing from")
         yield matrix
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from sfumato.sampling.written_forms import as_written
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.column_selection import select_columns
-from sfumato.table.rows import stream_column_arrays
-
-if TYPE_CHECKING:
-    from sfumato.table import Table
 
 Rows = Callable[[], Iterator[FloatArray]]
 
@@ -108,12 +104,6 @@ def _problems(column: Column, only_axes: bool) -> list[str]:
     if has_axis(column) and column.size < 2:
         return [f"column {column.name!r} is constant by its public bounds"]
     return []
-
-
-def stream_matrices(table: Table, columns: Sequence[Column]) -> Iterator[FloatArray]:
-    """Yield the ordered columns as matrices, batch by batch."""
-    for values in stream_column_arrays(table, [column.name for column in columns]):
-        yield column_matrix(values, columns)
 
 
 def column_matrix(values: dict[str, NDArray[Any]], columns: Sequence[Column]) -> FloatArray:

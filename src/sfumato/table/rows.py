@@ -69,13 +69,13 @@ def encode_column(array: pa.Array, column: Column) -> NDArray[np.int64]:
 def stream_matrices(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.float64]]:
     """Yield matrices of float64, one row per record that counts and one column per name, in the order of the names.
 
-    Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. The columns must be
-    numbers with bounds and without missing values; what does not fit is refused, as it was when the table was checked.
+    Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. Columns must have
+    an order and no missing values; what does not fit is refused, as it was when the table was checked.
     """
     for values in stream_column_arrays(table, names):
-        matrix = np.column_stack([values[name] for name in names])
+        matrix = np.column_stack([np.asarray(values[name], float) for name in names])
         missing = np.isnan(matrix).sum(axis=0)
-        _refuse({name: int(count) for name, count in zip(names, missing, strict=True)}, "missing from")
+        _refuse({name: int(count) for name, count in zip(names, missing, strict=True)}, "missing or outside")
         yield matrix
 
 

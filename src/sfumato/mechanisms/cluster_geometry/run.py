@@ -31,10 +31,10 @@ from sfumato.mechanisms.noisy_grid import NoisyGrid
 from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.sampling.public_box import FloatArray, Rows, column_matrix, stream_matrices, values_of_rows
+from sfumato.sampling.public_box import FloatArray, Rows, column_matrix, values_of_rows
 from sfumato.sampling.values import Values, draw_values, rows_table
 from sfumato.schema.column import Column
-from sfumato.table.rows import stream_column_arrays
+from sfumato.table.rows import stream_column_arrays, stream_matrices
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -49,7 +49,8 @@ WAITING = 2 * WORKERS
 
 def run_release(planned: PlannedClusterGeometry, table: Table, plan: Plan, randomness: Randomness) -> Output:
     """Measure the geometry in a few passes, the levels in one more, and draw rows."""
-    geometry = release_geometry(planned.geometry, lambda: stream_matrices(table, planned.ordered), randomness)
+    names = [column.name for column in planned.ordered]
+    geometry = release_geometry(planned.geometry, lambda: stream_matrices(table, names), randomness)
     tables = _level_shares(planned, table, geometry, randomness)
     count = sample_size(plan, geometry.total, len(planned.ordered) + len(planned.levels))
     generator = randomness.generator

@@ -26,9 +26,10 @@ from sfumato.mechanisms.two_stage.plan import SYNTHETIC_ROWS, PlannedTwoStage, T
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.design_matrix import into_domain
-from sfumato.sampling.public_box import FloatArray, Rows, stream_matrices
+from sfumato.sampling.public_box import FloatArray, Rows
 from sfumato.sampling.values import Values, rows_table
 from sfumato.schema.column import Column
+from sfumato.table.rows import stream_matrices
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -38,7 +39,8 @@ AnyFit = NumericResponse | CategoricalResponse
 
 def run_release(planned: PlannedTwoStage, table: Table, plan: Plan, randomness: Randomness) -> Output:
     """Measure both stages in a few passes, and draw rows with predicted targets."""
-    measured = release_two_stage(planned.stages, lambda: stream_matrices(table, planned.columns), randomness)
+    names = [column.name for column in planned.columns]
+    measured = release_two_stage(planned.stages, lambda: stream_matrices(table, names), randomness)
     count = sample_size(plan, measured.total, len(planned.columns))
     generator = randomness.generator
 

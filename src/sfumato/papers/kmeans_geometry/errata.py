@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from sfumato.metrics.clusters import ari_from_confusion
-from sfumato.papers.errata import read_errata
 from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
 from sfumato.papers.kmeans_geometry.published.algorithm import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, label_flip_example, outlier_example
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, SharedResults, closest_epsilon, without_noise
 from sfumato.papers.kmeans_geometry.tables import MERGED
 from sfumato.papers.result import Erratum
+from sfumato.papers.texts import read_errata
 
 ROUNDED = 200_000
 COUNT_MEAN = 0.3

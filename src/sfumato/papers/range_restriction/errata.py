@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.papers.errata import read_errata
 from sfumato.papers.range_restriction.families import Family, make_family
 from sfumato.papers.range_restriction.fatigue import rows_used
 from sfumato.papers.range_restriction.figures import IMPLIED, in_order
@@ -44,6 +43,7 @@ from sfumato.papers.range_restriction.simulation import (
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values
 from sfumato.papers.result import Erratum
+from sfumato.papers.texts import read_errata
 
 RESIDUALS = (4.0, 5.0, 6.0, 10.0, 20.0, 50.0)
 

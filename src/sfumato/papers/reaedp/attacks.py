@@ -15,9 +15,9 @@ import numpy as np
 
 from sfumato.entropy import shannon
 from sfumato.papers.charts import Chart, line_chart
-from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data
+from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data, part
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Part, ValueTable, value_table
 from sfumato.risk.attacks import (
     AttackResult,
     FreshReferenceLinkage,
@@ -138,63 +138,26 @@ def figure_7(sources: Sources) -> Part:
     """Return figure 7: the published protocol, the corrected one, the optimum and the ceiling."""
     counts = bins_from_data(sources.prices)
     printed, ours = published_attacks(counts), corrected_attacks(counts)
-    return Part(
-        text=(
-            f"SalePrice in 30 bins, Lap(1/epsilon) on counts. Published protocol: {TRIALS} pairs and {RUNS} runs a "
-            f"point, seed {SEED}; one record less in a random cell against one more in another, so the pair is two "
-            "records apart and neighbour under no adjacency; logistic regression on entropy and total, scored on its "
-            "own training data; the linkage attacker holds the observed release itself as a reference.",
-            f"Corrected: a fixed pair of the same kind, {OUR_TRIALS:,} fresh releases, training on others, fresh "
-            "references, and the likelihood-ratio attack, which no other attack can beat.",
-        ),
-        comparisons=_statements(printed, ours),
+    at_one = EPSILONS.index(1.0)
+    numbers = {
+        "pairs": TRIALS,
+        "runs": RUNS,
+        "seed": SEED,
+        "trials": OUR_TRIALS,
+        "accuracies": [point.accuracy for point in printed],
+        "linked": " and ".join(sorted({f"{point.linkage:g}" for point in printed})),
+        "fresh": [point.linkage.rate for point in ours],
+        "learnt": printed[at_one].accuracy,
+        "best": ours[at_one].likelihood,
+        "optimum": optimal_rate(1.0),
+        "neighbours": neighbour_rate(1.0),
+        "ceiling": dp_ceiling(1.0),
+    }
+    return part(
+        "figure 7",
+        numbers,
         values=(_published_values(printed), _our_values(ours)),
         charts=(_chart("membership", printed, ours), _chart("linkage", printed, ours)),
-        notes=(
-            "The ceiling is that of true neighbours, e^epsilon / (1 + e^epsilon); the paper's pair is two records "
-            "apart, for which the guarantee allows twice epsilon.",
-        ),
-    )
-
-
-def _statements(
-    printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]
-) -> tuple[Comparison, ...]:
-    spread = ", ".join(f"{p.accuracy:.3f}" for p in printed)
-    linked = sorted({f"{p.linkage:g}" for p in printed})
-    one, own = ours[EPSILONS.index(1.0)], printed[EPSILONS.index(1.0)]
-    return (
-        comparison(
-            "membership accuracy, epsilon .5, 1, 2, 4, 8",
-            "towards 0.5 as epsilon falls",
-            spread,
-            "reproduced by the published protocol, on its own training data",
-        ),
-        comparison(
-            "linkage accuracy, every epsilon",
-            "towards 0.5 as epsilon falls",
-            " and ".join(linked),
-            "the observed release is one of the two references, at distance 0",
-        ),
-        comparison(
-            "linkage with fresh references",
-            "not done",
-            ", ".join(f"{c.linkage.rate:.3f}" for c in ours),
-            "falls to guessing, as it should",
-        ),
-        comparison(
-            "best attack at epsilon 1",
-            f"logistic regression, {own.accuracy:.3f} by its protocol",
-            f"{optimal_rate(1.0):.4f}; measured {one.likelihood.rate:.4f} ({one.likelihood.interval.low:.3f} to "
-            f"{one.likelihood.interval.high:.3f})",
-            "entropy and total hide the two cells that matter: the learnt attack understates the risk",
-        ),
-        comparison(
-            "one added record, epsilon 1: best attack; ceiling",
-            "not given",
-            f"{neighbour_rate(1.0):.4f}; {dp_ceiling(1.0):.4f}",
-            "what the guarantee itself allows",
-        ),
     )
 
 

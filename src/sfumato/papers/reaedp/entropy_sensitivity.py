@@ -10,9 +10,9 @@ import numpy as np
 
 from sfumato.entropy import sensitivity
 from sfumato.papers.charts import Chart, bar_chart, line_chart
-from sfumato.papers.reaedp.histograms import SEED, Counts, Sources
+from sfumato.papers.reaedp.histograms import SEED, Counts, Sources, part
 from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Part, ValueTable, value_table
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 SAMPLED_SIZES = (50, 100, 200, 500, 1000)
@@ -88,23 +88,12 @@ def figure_3(_: Sources) -> Part:
     rows = tuple(
         (f"{n:,}", f"{e:.9f}", f"{b:.9f}", f"{b / e:.3f}") for n, e, b in zip(SIZES, exact, bound, strict=True)
     )
-    return Part(
-        charts=(_bound_chart(bound, exact),),
-        text=(
-            "Replacing one of n records changes the Shannon entropy by at most h2(1/n) bits, and the pair (n, 0), "
-            "(n - 1, 1) attains it, whatever the number of cells.",
-        ),
-        comparisons=(
-            comparison("bound at n = 50", "about 0.2", f"{bound[0]:.3f}", "equation (4) itself gives this"),
-            comparison("bound at n = 5,000", "below 0.01", f"{bound[-1]:.4f}", "agrees"),
-            comparison(
-                "exact at n = 50; 5,000",
-                "not given",
-                f"{exact[0]:.4f}; {exact[-1]:.4f}",
-                f"(14) adds two terms of opposite sign: {min(loose):.2f} to {max(loose):.2f} times too large",
-            ),
-        ),
+    numbers = {"bounds": (bound[0], bound[-1]), "exact": (exact[0], exact[-1]), "loose": (min(loose), max(loose))}
+    return part(
+        "figure 3",
+        numbers,
         values=(value_table("Replacement of one record, bits", ("n", "exact", "printed (4)", "ratio"), rows, words=0),),
+        charts=(_bound_chart(bound, exact),),
     )
 
 
@@ -136,37 +125,17 @@ def figure_4(_: Sources) -> Part:
         for s in found
     )
     header = ("n", "m", "sampled mean", "sampled max", "exact", "printed (4)", "mean / printed", "max / exact")
-    return Part(
-        text=(
-            f"{TRIALS} random histograms for each n and m, every move of one record, seed {SEED}. A sample of "
-            "histograms never meets the worst pair: it estimates no sensitivity and must not calibrate noise.",
-        ),
-        comparisons=_sampled_statements(found),
-        charts=_sampled_charts(found),
-        values=(value_table("Largest change of entropy, bits", header, rows, words=0),),
-    )
-
-
-def _sampled_statements(found: tuple[Sampled, ...]) -> tuple[Comparison, ...]:
     to_bound = [s.mean / published_bound(s.n) for s in found]
     spans = "; ".join(
-        f"{min(r):.2f} to {max(r):.2f} (m = {m})"
+        f"{min(ratios):.2f} to {max(ratios):.2f} (m = {m})"
         for m in SAMPLED_CELLS
-        if (r := [s.largest / sensitivity(s.n, m) for s in found if s.m == m])
+        if (ratios := [s.largest / sensitivity(s.n, m) for s in found if s.m == m])
     )
-    return (
-        comparison(
-            "mean sampled change / printed bound",
-            "below 1",
-            f"{min(to_bound):.2f} to {max(to_bound):.2f}",
-            "agrees: the bound is valid",
-        ),
-        comparison(
-            "largest sampled change / exact sensitivity",
-            "not given",
-            spans,
-            "what sampling misses; a release calibrated by it would not be private",
-        ),
+    return part(
+        "figure 4",
+        {"trials": TRIALS, "seed": SEED, "to_bound": (min(to_bound), max(to_bound)), "spans": spans},
+        charts=_sampled_charts(found),
+        values=(value_table("Largest change of entropy, bits", header, rows, words=0),),
     )
 
 
@@ -211,22 +180,10 @@ def table_s1(_: Sources) -> Part:
         "exact / printed",
         "violated from",
     )
-    half = sensitivity(RECORDS, 2, 0.5)
-    return Part(
-        text=(
-            "Equations (15) to (17) bound the Renyi sensitivity by C/n. Step 1 takes xi^(alpha-1) <= 1 below order "
-            "1, where it is >= 1; step 2 takes a sum of p^alpha >= 1 above order 1, where it is <= 1.",
-        ),
-        comparisons=(
-            comparison(
-                "order 0.5, n = 1,000",
-                f"{published_renyi_bound(RECORDS, 0.5):.6f}",
-                f"{half:.6f}",
-                f"{half / published_renyi_bound(RECORDS, 0.5):.0f} times too small, with two cells already",
-            ),
-            comparison("C near order 1", "smallest", "a pole", "C = 2 alpha / (|1 - alpha| ln 2) is unbounded at 1"),
-            comparison("C above order 1", "increases with alpha", "8.66 at 1.5, 3.21 at 10", "the table itself falls"),
-        ),
+    half, printed_half = sensitivity(RECORDS, 2, 0.5), published_renyi_bound(RECORDS, 0.5)
+    return part(
+        "table S1",
+        {"half": half, "printed_half": printed_half, "times": half / printed_half},
         values=(ValueTable(title="Replacement of one record", header=header, rows=rows, numbers=tuple(range(6))),),
         charts=(_renyi_chart(),),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability import composed_epsilon
-from sfumato.papers.errata import read_errata
 from sfumato.papers.reaedp.attacks import optimal_rate
 from sfumato.papers.reaedp.entropy_sensitivity import SIZES
 from sfumato.papers.reaedp.mean_curves import published_epsilon
@@ -17,6 +16,7 @@ from sfumato.papers.reaedp.published import (
     published_renyi_bound,
 )
 from sfumato.papers.result import Erratum
+from sfumato.papers.texts import read_errata
 
 DELTA = 1e-5
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from sfumato.arrays import Counts
 from sfumato.entropy import shannon
 from sfumato.papers.data import data_folder, missing_files, read_numbers
 from sfumato.papers.reaedp.published import published_bound
+from sfumato.papers.texts import written_part
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
 
@@ -34,6 +35,8 @@ PUBLIC_RANGE = (0.0, 800_000.0)
 """Edges for SalePrice that do not look at the prices."""
 
 Numbers = NDArray[np.float64]
+
+part = partial(written_part, "sfumato.papers.reaedp")
 
 
 @dataclass(frozen=True)

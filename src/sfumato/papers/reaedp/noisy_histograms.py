@@ -27,12 +27,10 @@ from sfumato.papers.reaedp.histograms import (
     errors_by_cells,
     moved_by_one_price,
     noisy_histogram_run,
+    part,
 )
 from sfumato.papers.reaedp.published import published_bound
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
-
-NO_AMAZON = "The Amazon and Google reviews are not here; SalePrice (1,460 houses) takes their place."
-WRONG_CLAIM = "a sensitivity is about one record; noise moves all cells, so it bounds nothing here"
+from sfumato.papers.result import Part, ValueTable, value_table
 
 
 @dataclass(frozen=True)
@@ -73,20 +71,6 @@ def figure_5(sources: Sources) -> Part:
     prices, counts = sources.prices, bins_from_data(sources.prices)
     errors, bound = baseline_errors(counts), published_bound(len(prices))
     direct = tuple(sensitivity(len(prices), BINS) / e.epsilon for e in errors)
-    return Part(
-        text=(
-            f"{NO_AMAZON} {BINS} bins between the smallest and the largest price, as in the authors' code (edges "
-            f"from data are not private), {TRIALS} draws a point, seed {SEED}, Gaussian at delta 1e-5.",
-            "Added: an entropy released by itself with Laplace noise of scale h2(1/n)/epsilon, n public. That is "
-            "what 'entropy-calibrated' can soundly mean; its mean error is exact.",
-        ),
-        comparisons=_baseline_statements(errors, bound, direct),
-        values=_baseline_values(errors, direct),
-        charts=_baseline_charts(errors, bound, direct),
-    )
-
-
-def _baseline_statements(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Comparison, ...]:
     below = [
         f"{name} at epsilon {e.epsilon:g}"
         for e in errors
@@ -94,31 +78,20 @@ def _baseline_statements(errors: tuple[Errors, ...], bound: float, direct: tuple
         if error <= bound
     ]
     at_one = next(i for i, e in enumerate(errors) if e.epsilon == 1)
-    return (
-        comparison(
-            "points whose entropy error is below the bound",
-            "all 20",
-            f"{len(below)} of 20: {', '.join(below)}",
-            WRONG_CLAIM,
-        ),
-        comparison(
-            "privacy of Lap(1/epsilon) on counts",
-            "epsilon, replacement adjacency",
-            "2 epsilon",
-            "one replaced record moves two counts: scale 2/epsilon, or add-remove adjacency",
-        ),
-        comparison(
-            "Laplace against Gaussian",
-            "comparable trends",
-            f"{errors[at_one].entropy[0]:.4f} against {errors[at_one].entropy[1]:.4f} at epsilon 1",
-            "Laplace is scaled for a sensitivity of 1, Gaussian for sqrt 2, by the loose rule",
-        ),
-        comparison(
-            "entropy alone at epsilon 1",
-            "not given",
-            f"mean error {direct[at_one]:.4f}",
-            "exact sensitivity, its own budget, true epsilon-DP when n is public",
-        ),
+    numbers = {
+        "bins": BINS,
+        "trials": TRIALS,
+        "seed": SEED,
+        "count": len(below),
+        "below": below,
+        "at_one": errors[at_one].entropy,
+        "direct": direct[at_one],
+    }
+    return part(
+        "figure 5",
+        numbers,
+        values=_baseline_values(errors, direct),
+        charts=_baseline_charts(errors, bound, direct),
     )
 
 
@@ -165,70 +138,39 @@ def figure_6(sources: Sources) -> Part:
         (place, f"{error:.4f}", f"{bound:.5f}", "above" if error > bound else "below")
         for place, error in zip(places, errors, strict=True)
     )
-    return Part(
-        text=(f"{NO_AMAZON} Laplace noise of scale 1 (epsilon = 1), {CELL_TRIALS} draws a point, seed {SEED}.",),
-        comparisons=(
-            comparison(
-                "mean error against the bound",
-                "below for every m, 'regardless of discretization'",
-                f"above for m = {', '.join(above)}",
-                "the error tends to grow with the number of cells; the bound does not know m",
-            ),
-        ),
-        values=(
-            ValueTable(
-                title="", header=("bins m", "mean error, bits", "printed bound", ""), rows=rows, numbers=(0, 1, 2)
-            ),
-        ),
-        charts=(
-            bar_chart(
-                "",
-                ("bins m", "bits"),
-                places,
-                {"printed bound": (bound,) * len(CELLS), "mean error": errors},
-                "Entropy error and printed bound by number of bins.",
-            ),
-        ),
+    header = ("bins m", "mean error, bits", "printed bound", "")
+    chart = bar_chart(
+        "",
+        ("bins m", "bits"),
+        places,
+        {"printed bound": (bound,) * len(CELLS), "mean error": errors},
+        "Entropy error and printed bound by number of bins.",
+    )
+    return part(
+        "figure 6",
+        {"trials": CELL_TRIALS, "seed": SEED, "above": above},
+        values=(ValueTable(title="", header=header, rows=rows, numbers=(0, 1, 2)),),
+        charts=(chart,),
     )
 
 
 def figure_8(sources: Sources) -> Part:
     """Return figure 8: one noisy histogram, on SalePrice."""
-    run = noisy_histogram_run(sources.prices)
-    return Part(
-        text=(f"{NO_AMAZON} Same pipeline: {BINS} bins, Lap(1), clipped at 0, seed {SEED}.",),
-        comparisons=(
-            comparison(
-                "what justifies the noise scale",
-                "theorem 3 and sensitivity 1",
-                "the sensitivity of counts only",
-                "algorithm 1 computes the entropy bound in line 3 and never uses it",
-            ),
-            comparison(
-                "bin edges",
-                "not said",
-                f"one dearer house moves {moved_by_one_price(sources.prices):,} of {2 * len(sources.prices):,} in L1",
-                "edges from the smallest and largest value are private "
-                "data: with them nothing is private; give public edges",
-            ),
-            *_spread_statements(sources),
-        ),
-        charts=_histogram_charts("SalePrice", run),
-    )
-
-
-def _spread_statements(sources: Sources) -> tuple[Comparison, ...]:
     counts, bound = bins_from_data(sources.prices), published_bound(len(sources.prices))
-    once, twice = entropy_errors(counts, 1.0), entropy_errors(counts, 2.0)
-    return tuple(
-        comparison(
-            f"{words}, {MANY:,} draws",
-            "difference below the bound",
-            f"mean error {errors.mean():.4f}, above {bound:.4f} in {100 * (errors > bound).mean():.0f} %",
-            WRONG_CLAIM,
-        )
-        for words, errors in (("Lap(1/epsilon), epsilon 1", once), ("Lap(2/epsilon), true 1-DP when replacing", twice))
-    )
+    errors = {
+        "Lap(1/epsilon), epsilon 1": entropy_errors(counts, 1.0),
+        "Lap(2/epsilon), true 1-DP when replacing": entropy_errors(counts, 2.0),
+    }
+    numbers = {
+        "bins": BINS,
+        "seed": SEED,
+        "draws": MANY,
+        "bound": bound,
+        "moved": moved_by_one_price(sources.prices),
+        "most": 2 * len(sources.prices),
+        "scales": [{"words": w, "error": e.mean(), "above": (e > bound).mean()} for w, e in errors.items()],
+    }
+    return part("figure 8", numbers, charts=_histogram_charts("SalePrice", noisy_histogram_run(sources.prices)))
 
 
 def _histogram_charts(name: str, run: OneRun) -> tuple[Chart, ...]:
@@ -256,18 +198,7 @@ def table_iv(sources: Sources) -> Part:
     printed, rows = TABLE_S3[0], [_printed_values(TABLE_S3[0])]
     if PRICES in sources.present:
         rows.append(_our_values(TABLE_S3[1], noisy_histogram_run(sources.prices)))
-    return Part(
-        text=("The reviews are not here: the row is shown as printed, and below it the same pipeline on SalePrice.",),
-        comparisons=(
-            comparison(
-                "difference against the bound",
-                "not above it",
-                f"{printed.difference:.4f} against {printed.bound:.5f}",
-                WRONG_CLAIM,
-            ),
-        ),
-        values=(_table("", rows),),
-    )
+    return part("table IV", {"row": printed}, values=(_table("", rows),))
 
 
 def table_s3(sources: Sources) -> Part:
@@ -276,29 +207,9 @@ def table_s3(sources: Sources) -> Part:
     rows = [_printed_values(row) for row in TABLE_S3]
     rows += [_our_values(row, ours[row.column]) for row in TABLE_S3 if row.column in ours]
     over = [row.title for row in TABLE_S3 if row.exceeds]
-    again = tuple(
-        comparison(
-            f"{row.title}: H, H noisy",
-            f"{row.entropy:.4f}, {row.noisy:.4f}",
-            f"{run.entropy:.5f}, {run.noisy_entropy:.5f}",
-            "agrees: 30 bins from data, Lap(1), clip at 0, seed 42",
-        )
-        for row in TABLE_S3
-        if (run := ours.get(row.column)) is not None
-    )
-    return Part(
-        text=("House Prices and US unemployment are recomputed where given; the other five files are not here.",),
-        comparisons=(
-            comparison(
-                "rows whose difference is above the bound",
-                "0 of 7",
-                f"{len(over)} of 7: {', '.join(over)}",
-                WRONG_CLAIM,
-            ),
-            *again,
-        ),
-        values=(_table("epsilon = 1, 30 bins", rows),),
-    )
+    again = [{"row": row, "run": ours[row.column]} for row in TABLE_S3 if row.column in ours]
+    numbers = {"count": len(over), "over": over, "recomputed": again}
+    return part("table S3", numbers, values=(_table("epsilon = 1, 30 bins", rows),))
 
 
 def _recomputed(sources: Sources) -> dict[str, OneRun]:
@@ -345,17 +256,9 @@ def figure_s4(sources: Sources) -> Part:
     """Return figure S4: the panels of SalePrice and UNRATE."""
     runs = {"SalePrice": noisy_histogram_run(sources.prices), "UNRATE": noisy_histogram_run(sources.unrate)}
     rows = [_our_values(row, runs[row.column]) for row in TABLE_S3 if row.column in runs]
-    return Part(
-        text=("Panels (b) and (d); the files of (a) and (c) are not here.",),
-        comparisons=tuple(
-            comparison(
-                f"{name}: change of entropy",
-                "the bound is respected",
-                f"{run.difference:.4f} against {run.bound:.4f}",
-                WRONG_CLAIM,
-            )
-            for name, run in runs.items()
-        ),
+    return part(
+        "figure S4",
+        {"columns": [{"name": name, "run": run} for name, run in runs.items()]},
         values=(_table("", rows),),
         charts=tuple(chart for name, run in runs.items() for chart in _histogram_charts(name, run)),
         charts_a_row=2,

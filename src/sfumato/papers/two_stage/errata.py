@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.metrics.auc import roc_auc
-from sfumato.papers.errata import read_errata
 from sfumato.papers.result import Erratum
+from sfumato.papers.texts import read_errata
 from sfumato.papers.two_stage.beyond_the_paper import DIMENSIONS, uniform_pairs
 from sfumato.papers.two_stage.data import FloatArray, simulated_table, target_function
 from sfumato.papers.two_stage.learners.regressors import fit_regressor

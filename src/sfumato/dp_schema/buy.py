@@ -110,10 +110,7 @@ class Prepared:
 
     def buy(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
         """Buy: record the cost, then count."""
-        randomness = Randomness.of(check_seed(seed))
-        return _bought(
-            _SchemaPurchase(self.opened, self.order, randomness, self.left_out, confirming_person(by)), ledger
-        )
+        return _bought(_SchemaPurchase(self, Randomness.of(check_seed(seed)), confirming_person(by)), ledger)
 
 
 def prepared(
@@ -126,9 +123,14 @@ def prepared(
     dialect: Mapping[str, Any] | None = None,
     **facts: Any,
 ) -> Prepared:
-    """Return a purchase of this table, ready to be made; refuse one that would foreseeably show nothing."""
+    """Return a purchase of this table by its header alone; refuse one that would foreseeably show nothing."""
     facts = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, **facts}
-    purchase = Prepared(*_ordered(source, epsilon, delta, name, columns, facts, dialect or {}))
+    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
+    opened = open_source(source, Dialect.of(dialect or {}), infer=False, names=asked)
+    require_right_delimiter(opened)
+    budget = validated_budget(epsilon, delta, facts["rows_per_person"])
+    header, left_out = _header(opened, name or opened.name, columns, facts)
+    purchase = Prepared(opened, schema_plan(header, opened.engine.table.schema(), *budget), left_out)
     purchase.foresight.require(about_rows)
     return purchase
 
@@ -136,18 +138,6 @@ def prepared(
 def forecast_schema(source: Any, *order: Any, **facts: Any) -> DetectionLimits:
     """Forecast what a purchase can detect, from the header of a table alone; its arguments are those of `prepared`."""
     return prepared(source, *order, **facts).foresight
-
-
-def _ordered(
-    source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], options: Mapping[str, Any]
-) -> tuple[Source, SchemaPlan, tuple[str, ...]]:
-    """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
-    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
-    opened = open_source(source, Dialect.of(options), infer=False, names=asked)
-    require_right_delimiter(opened)
-    budget = validated_budget(epsilon, delta, facts["rows_per_person"])
-    header, left_out = _header(opened, name or opened.name, columns, facts)
-    return opened, schema_plan(header, opened.engine.table.schema(), *budget), left_out
 
 
 def _header(
@@ -179,12 +169,14 @@ def _is_counted(kind: Any) -> bool:
 class _SchemaPurchase:
     """Everything that a purchase is made with."""
 
-    opened: Source
-    order: SchemaPlan
+    prepared: Prepared
     randomness: Randomness
-    left_out: tuple[str, ...]
     by: str
     """Who buys: known before anything is spent."""
+
+    @property
+    def order(self) -> SchemaPlan:
+        return self.prepared.order
 
     @property
     def header(self) -> Schema:
@@ -192,7 +184,7 @@ class _SchemaPurchase:
 
     @property
     def counter(self) -> NoisyCounter:
-        return NoisyCounter(self.opened.engine, self.header, self.randomness)
+        return NoisyCounter(self.prepared.opened.engine, self.header, self.randomness)
 
 
 def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
@@ -202,7 +194,7 @@ def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
     require_samplable(scales_of(events), purchase.randomness.seed is not None)
     if book is not None and events:
         book.check(name, events)
-    require_readable_rows(purchase.opened.engine, purchase.header)
+    require_readable_rows(purchase.prepared.opened.engine, purchase.header)
     purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with mark_lost_on_failure(book, entries):
@@ -252,14 +244,14 @@ def _described(purchase: _SchemaPurchase, events: Sequence[Event], paid: tuple[P
     header, stamp = purchase.header, purchase.randomness.stamp
     schema = Schema(
         header.name,
-        tuple(_in_words(column, purchase.opened) for column in columns),
+        tuple(_in_words(column, purchase.prepared.opened) for column in columns),
         adjacency=header.adjacency,
         rows=header.rows,
         person=header.person,
         rows_per_person=header.rows_per_person,
         source=header.source,
         confirmation=Confirmation(purchase.by, dt.datetime.now(dt.UTC).date()),
-        notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
+        notes=(*([stamp] if stamp else []), *purchase.prepared.left_out, *notes),
         purchases=paid,
     )
     return Bought(schema, rows)

@@ -13,8 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from sfumato.bundle.cost_statement import cost_statement
-from sfumato.bundle.description import PublicRelease, citation, description, page_warnings, title
+from sfumato.bundle.description import PublicRelease, citation, cost_statement, description, page_warnings, title
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.ledger_record import DocumentPart
 from sfumato.bundle.standards.fields import unique_slugs

@@ -23,8 +23,8 @@ from sfumato.bundle.quality_statement import (
     statement_note,
 )
 from sfumato.bundle.read import open_bundle
+from sfumato.bundle.target_folder import refuse_full_disks, shelters
 from sfumato.core.outcome import mark_lost_on_failure, mark_saved, spend_summary
-from sfumato.disk_space import refuse_full_disks, shelters
 from sfumato.errors import (
     BundleError,
     KeptElsewhereError,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sfumato.bundle.cost_statement import ledger_sentence
+from sfumato.bundle.description import ledger_sentence
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.formatting import capitalize_first
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve

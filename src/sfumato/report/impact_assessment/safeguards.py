@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.description import PublicRelease
+from sfumato.bundle.description import PublicRelease, budget_text, cost_statement
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.account import Account, Entry, Outcome

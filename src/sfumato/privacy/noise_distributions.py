@@ -26,6 +26,13 @@ NEGLIGIBLE_TAIL = 1e-18
 class NoiseLaw(ABC):
     """A symmetric law of rounded noise on the integers: its distribution function, and what follows from it."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+                raise PlanError(
+                    f"{name} must be a number above 0, found {value!r}", next_step=f"give {name} such as 1.0"
+                )
+
     @abstractmethod
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
@@ -74,11 +81,6 @@ class _Discrete(NoiseLaw):
         return 1 if threshold is None else math.ceil(threshold)
 
 
-def _positive(value: float, what: str) -> None:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PlanError(f"{what} must be a number above 0, found {value!r}", next_step=f"give {what} such as 1.0")
-
-
 @dataclass(frozen=True)
 class Laplace(_Continuous):
     """Continuous Laplace noise of scale sensitivity / epsilon, rounded with the count.
@@ -89,10 +91,6 @@ class Laplace(_Continuous):
 
     epsilon: float
     sensitivity: float = 1
-
-    def __post_init__(self) -> None:
-        _positive(self.epsilon, "epsilon")
-        _positive(self.sensitivity, "sensitivity")
 
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
@@ -107,10 +105,6 @@ class Geometric(_Discrete):
 
     epsilon: float
     sensitivity: float = 1
-
-    def __post_init__(self) -> None:
-        _positive(self.epsilon, "epsilon")
-        _positive(self.sensitivity, "sensitivity")
 
     @property
     def ratio(self) -> float:
@@ -132,9 +126,6 @@ class Gaussian(_Continuous):
 
     sigma: float
 
-    def __post_init__(self) -> None:
-        _positive(self.sigma, "sigma")
-
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
         return special.ndtr((np.asarray(k, dtype=float) + 0.5) / self.sigma)
@@ -145,9 +136,6 @@ class DiscreteGaussian(_Discrete):
     """Discrete Gaussian noise: P(k) proportional to exp(-k^2 / 2 sigma^2)."""
 
     sigma: float
-
-    def __post_init__(self) -> None:
-        _positive(self.sigma, "sigma")
 
     @cached_property
     def _lower(self) -> FloatArray:

@@ -297,17 +297,16 @@ def _counts(
     """Count over all rows how many texts each column has, and how many its way and marks explain."""
     table = opened.engine.table
     bare = table.select(**{name: table[name].strip() for name in asked}) if asked else table
-    measures = [
-        ((name, question), measure.sum())
-        for name, (way, missing) in asked.items()
-        for question, measure in (
-            ("texts", bare[name] != ""),
-            ("written", bare[name].re_search(way.pattern if way else NEVER)),
-            ("marked", bare[name].re_search(way.marked if way else NEVER)),
-            ("missing", bare[name].isin(missing or ("",))),
+    questions = {
+        name: (
+            ("texts", (bare[name] != "").sum()),
+            ("written", bare[name].re_search(way.pattern if way else NEVER).sum()),
+            ("marked", bare[name].re_search(way.marked if way else NEVER).sum()),
+            ("missing", bare[name].isin(missing or ("",)).sum()),
         )
-    ]
-    answers = run_aggregates(opened.engine, bare, measures)
+        for name, (way, missing) in asked.items()
+    }
+    answers = run_aggregates(opened.engine, bare, questions)
     return {name: {question: int(count or 0) for question, count in each.items()} for name, each in answers.items()}
 
 

@@ -78,11 +78,8 @@ def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> s
     }
     names = dict.fromkeys(name for rule in rules.values() for name in rule.columns)
     values = table.select(**{name: cast_to_kind(table[name], by_name[name]) for name in names}) if names else table
-    broken = run_aggregates(
-        opened.engine,
-        values,
-        [(("rules", check), rule.breaks(values, by_name).sum()) for check, rule in rules.items()],
-    )
+    counts = [(check, rule.breaks(values, by_name).sum()) for check, rule in rules.items()]
+    broken = run_aggregates(opened.engine, values, {"rules": counts})
     return {check for check, rows in broken.get("rules", {}).items() if not rows}
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, Schema
-from sfumato.bundle.description import StageNoise
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.core.plan import StageNoise
 from sfumato.report.charts.histogram import HistogramBins, histogram
 from sfumato.report.release_page.data import data_section
 from sfumato.report.release_page.marginal_cards import ReleasedMarginal, merged_cells, smoothed_density

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sfumato.bundle.description import StageNoise, budget_text, cost_statement
+from sfumato.bundle.description import budget_text, cost_statement
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import PAGES
-from sfumato.core.plan import UNSUMMED, Stage
+from sfumato.core.plan import UNSUMMED, Stage, StageNoise
 from sfumato.formatting import format_number, percent_fixed
 from sfumato.privacy.exact import format_fraction, to_fraction
 from sfumato.report.texts import Texts

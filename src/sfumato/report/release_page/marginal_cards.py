@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.arrays import Counts, FloatArray
-from sfumato.bundle.description import StageNoise, noise_by_stage
+from sfumato.bundle.description import noise_by_stage
 from sfumato.bundle.document import ReleaseDocument
+from sfumato.core.plan import StageNoise
 from sfumato.formatting import format_number
 from sfumato.report.cards import MISSING, Bar, ColumnCard, TableBlock, largest_indices, level_bar, noise_span
 from sfumato.report.charts.histogram import MOST_EQUAL, HistogramBins, histogram

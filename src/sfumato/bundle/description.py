@@ -12,6 +12,7 @@ from sfumato.bundle.document import LedgerCost, ReleaseDocument, ReleasedTable
 from sfumato.core.forecast import Forecast
 from sfumato.core.forecast_checks import public_row_count
 from sfumato.core.method import WRONG_SETTINGS, Method
+from sfumato.core.plan import StageNoise
 from sfumato.errors import SfumatoError
 from sfumato.formatting import counted, format_number
 from sfumato.privacy.accounting.accountant import basic_composition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,16 @@ from sfumato.papers.kmeans_geometry.simulation import (
     FloatArray,
     SharedResults,
 )
-from sfumato.papers.result import Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.texts import written_part
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
-PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
+PRINTED_DELTA, PRINTED_SCALE = 2.84, 3.55
 PRINTED_MOVES = (0.23, 3.64, 0.80, 2.86)
 MOVE_DRAWS = 100_000
 DRAWS = 20_000
-OWN = "Our rows are drawn around the printed centroids; the paper's own are not available."
+
+part = partial(written_part, "sfumato.papers.kmeans_geometry")
 
 
 def chart(
@@ -69,22 +71,18 @@ def figure_1(work: SharedResults) -> Part:
     """Return the rows, as they are and standardised."""
     low, high = edges(work)
     sizes = np.bincount(work.labels)
-    return Part(
-        text=(OWN,),
-        comparisons=(
-            comparison(
-                "rows",
-                f"n = {RECORDS}, four clusters of about equal size",
-                f"n = {len(work.rows)}, clusters of {sizes.min()} to {sizes.max()}",
-                "built so",
-            ),
-            comparison(
-                "bounds of x1",
-                "-15 to 10",
-                f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
-                "the paper prints no standardised bounds",
-            ),
-        ),
+    numbers = {
+        "records": RECORDS,
+        "rows": len(work.rows),
+        "smallest": sizes.min(),
+        "largest": sizes.max(),
+        "low": low,
+        "high": high,
+        "width": high - low,
+    }
+    return part(
+        "figure 1",
+        numbers,
         charts=(
             chart(
                 "Original rows",
@@ -107,36 +105,26 @@ def figure_2(work: SharedResults) -> Part:
     """Return clusters, and what the noise does to their centroids."""
     made, scaled = work.example, work.example.standard.forward(work.rows)
     moves = np.sort(np.linalg.norm(made.noisy_centroids - made.true_centroids, axis=1))
-    likely = printed_moves()
+    mean_move, chance = printed_moves()
     before, after = points("centroid", made.true_centroids), points("with noise", made.noisy_centroids)
-    return Part(
-        comparisons=(
-            comparison(
-                "centroids",
-                _pairs(np.array(PRINTED_CENTROIDS)),
-                _pairs(_in_printed_order(made.true_centroids)),
-                "the printed ones have a standard deviation above 1 in x1 by themselves: rounded",
-            ),
-            comparison(
-                "Delta",
-                f"{PRINTED_DELTA}",
-                f"{made.delta:.2f}",
-                f"the printed centroids give {largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded",
-            ),
-            comparison(
-                "scale of the noise",
-                f"{PRINTED_SCALE}",
-                f"{made.noise_scale:.2f}",
-                f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right",
-            ),
-            comparison(
-                "displacements",
-                ", ".join(map(str, PRINTED_MOVES)),
-                ", ".join(f"{move:.2f}" for move in moves),
-                f"at scale {PRINTED_SCALE} the mean is {likely[0]:.1f}; four as small as the printed ones on "
-                f"average have a chance of {100 * likely[1]:.1f} %, and both 3.64 and 2.86 exceed Delta",
-            ),
-        ),
+    numbers = {
+        "printed_centroids": _pairs(np.array(PRINTED_CENTROIDS)),
+        "centroids": _pairs(_in_printed_order(made.true_centroids)),
+        "printed_delta": PRINTED_DELTA,
+        "delta": made.delta,
+        "delta_of_printed": largest_distance(np.array(PRINTED_CENTROIDS)),
+        "printed_scale": PRINTED_SCALE,
+        "printed_epsilon": PRINTED_EPSILON,
+        "scale": made.noise_scale,
+        "scale_of_printed": 2 * PRINTED_DELTA / PRINTED_EPSILON,
+        "printed_moves": PRINTED_MOVES,
+        "moves": moves,
+        "mean_move": mean_move,
+        "chance": chance,
+    }
+    return part(
+        "figure 2",
+        numbers,
         charts=(
             chart(
                 "K-means",
@@ -180,24 +168,9 @@ def figure_3(work: SharedResults) -> Part:
     successive, _ = failures(made, EPSILON, successive=True)
     moved = made.standard.forward(work.rows) - made.true_centroids[made.labels] + made.centroids[made.labels]
     marks = (points("with noise", made.noisy_centroids), points("reflected", made.centroids))
-    return Part(
-        comparisons=(
-            comparison(
-                "centroids after the reflection",
-                "all inside the bounds",
-                f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
-                "one reflection is not enough where the noise is about as wide as the bounds",
-            ),
-            comparison(
-                "step 7 as two ifs in turn",
-                "not told apart",
-                f"outside with a chance of {successive:.3f} each",
-                "what the first if throws beyond the upper bound, the second reflects again",
-            ),
-            comparison(
-                "folding, ours", "not in the paper", "never outside", "t = (v - L) mod 2w, then L + t or L + 2w - t"
-            ),
-        ),
+    return part(
+        "figure 3",
+        {"each": each, "some": some, "successive": successive},
         values=(failure_table(work),),
         charts=(
             chart(
@@ -223,25 +196,16 @@ def failure_table(work: SharedResults) -> ValueTable:
 
 def figure_4(work: SharedResults) -> Part:
     """Return noisy radii and the synthetic rows."""
-    made, clamped = work.example, work.at_paper.clamped
-    inflated = float(np.median(made.radii[made.radii > 0]) / made.true_radii.mean())
-    return Part(
-        comparisons=(
-            comparison("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
-            comparison(
-                "noise over radius",
-                "roughly ten times",
-                f"{made.noise_scale / made.true_radii.mean():.1f} times",
-                "agrees",
-            ),
-            comparison(
-                "radii clamped to 0",
-                "a non-trivial fraction",
-                f"{100 * clamped.mean():.0f} %",
-                "these rows sit exactly on their noisy centroid",
-            ),
-            comparison("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
-        ),
+    made, radius = work.example, work.example.true_radii.mean()
+    numbers = {
+        "radius": radius,
+        "noise": made.noise_scale / radius,
+        "clamped": work.at_paper.clamped.mean(),
+        "inflated": np.median(made.radii[made.radii > 0]) / radius,
+    }
+    return part(
+        "figure 4",
+        numbers,
         charts=(
             chart(
                 "Noisy radii around noisy centroids",
@@ -265,25 +229,17 @@ def figure_5(work: SharedResults) -> Part:
     """Return k-means on both tables."""
     made = work.example
     again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, 0).labels
-    index = aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels)
     runs = work.at_paper
-    return Part(
-        comparisons=(
-            comparison(
-                "ARI of this run",
-                "0.6656",
-                f"{index:.3f}",
-                f"one run each; the mean of {len(runs.aligned)} runs "
-                f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}",
-            ),
-            comparison(
-                "relative positions of the clusters",
-                "preserved",
-                f"transfer ARI {runs.transfer.mean():.2f} on average",
-                "NOT preserved: centroids learned from the synthetic "
-                "rows hardly cluster the original ones; the aligned index is high since labels are copied",
-            ),
-        ),
+    numbers = {
+        "index": aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels),
+        "runs": len(runs.aligned),
+        "mean": runs.aligned.mean(),
+        "sd": runs.aligned.std(ddof=1),
+        "transfer": runs.transfer.mean(),
+    }
+    return part(
+        "figure 5",
+        numbers,
         charts=(
             chart(
                 "K-means on the original rows",

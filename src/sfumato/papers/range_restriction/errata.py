@@ -229,5 +229,5 @@ def fatigue_text(work: SharedResults) -> str:
     """Return what is known about section 5, with or without its data."""
     if FATIGUE not in work.sources.present:
         return f"not recomputed: {FATIGUE} is missing"
-    row = rows_used(work)
-    return f"printed {row.printed}; {row.ours}. Table 1 is not reproduced by a flat-prior regression on stress"
+    data = "printed {printed_data}; {used_data}".format_map(rows_used(work))
+    return f"{data}. Table 1 is not reproduced by a flat-prior regression on stress"

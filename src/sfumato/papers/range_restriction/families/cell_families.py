@@ -48,11 +48,6 @@ class Rates(RecordsInCells):
         """Counts have ranges of whole numbers; waiting times have intervals."""
         return "counts" if self.name == "counts" else "continuous"
 
-    @property
-    def parameters(self) -> int:
-        """Nothing beyond a positive weight in every cell is needed, and not even that with a proper prior."""
-        return 0
-
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw one uniform per cell."""
         return StandardRandomNumbers.drawn(draws, 0, self.groups, generator)
@@ -219,11 +214,6 @@ class Categorical(RecordsInCells):
     def values(self) -> FloatArray:
         """The codes, as numbers."""
         return self.codes.astype(float)
-
-    @property
-    def parameters(self) -> int:
-        """A Dirichlet prior is proper: any weights will do."""
-        return 0
 
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw one uniform per category and cell."""

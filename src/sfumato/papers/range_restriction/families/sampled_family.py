@@ -82,11 +82,6 @@ class SampledFamily(RecordsWithDesign):
         return self.engine.model.kind
 
     @property
-    def parameters(self) -> int:
-        """The priors are proper: any weights will do."""
-        return 0
-
-    @property
     def most_draws(self) -> int:
         """How many draws a posterior of this family can give."""
         return self.engine.sampling.kept

@@ -45,22 +45,19 @@ from sfumato.papers.range_restriction.published.column_models import (
     column_models,
     family_choice_problems,
 )
-from sfumato.papers.range_restriction.published.gammas import (
+from sfumato.papers.range_restriction.published.ranges import (
     Gammas,
+    Ranges,
     gamma_column,
     gamma_column_problems,
     gamma_problems,
-    read_gammas,
-)
-from sfumato.papers.range_restriction.published.joint_family import refuse_draws
-from sfumato.papers.range_restriction.published.ranges import (
-    Ranges,
     range_columns,
     range_problems,
+    read_gammas,
     read_ranges,
     refuse_ranges,
 )
-from sfumato.papers.range_restriction.published.run import run_published, try_fit
+from sfumato.papers.range_restriction.published.run import refuse_draws, run_published, try_fit
 from sfumato.papers.range_restriction.published.weights import STANDARDS, Weighting
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.canonical_json import to_jsonable

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.errors import RiskError
-from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names
+from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
 from sfumato.papers.two_stage.prediction_task import PUBLIC_MODELS, Sample
 from sfumato.papers.two_stage.published.method import TwoStageAsPublished
 from sfumato.papers.two_stage.published.run import TwoStageOutput, require_two_stage, run_two_stage
 from sfumato.papers.two_stage.train_synthetic_test_real import HELD_OUT, PredictionTask, Score
+from sfumato.schema.column_selection import names_of
 from sfumato.table import Table
 from sfumato.table.rows import column_arrays
 
@@ -163,7 +164,7 @@ def _curves(
     true, test = samples
     return BlendCurves(
         table=table.schema.name,
-        target=as_names(method.target)[0],
+        target=names_of(method.target)[0],
         inputs=tuple(c.name for c in layout.inputs),
         kept=tuple(c.name for c in layout.levels),
         classes=layout.classes,

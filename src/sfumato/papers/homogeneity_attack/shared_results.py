@@ -46,29 +46,19 @@ Measure = Literal[
 ]
 
 DELTAS = (1e-3, 1e-5, 1e-6)
-
 GRID = tuple(sorted([5.0, *(float(f"{10**power:.4g}") for power in np.linspace(-2, 2, 41))]))
-
 """Log-spaced from 0.01 to 100, with 5 put in."""
-
 GUESS_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
-
 """Coarser: a guessing attacker costs a hundred times as much to compute."""
-
 GUESSES: tuple[Measure, ...] = ("hard", "soft", "hard by record", "soft by record")
-
 PRINTED_LAMBDA: dict[Name, float] = {"adult": 4.6, "bankruptcy": 2.43}
-
 EQUATIONS: dict[Name, tuple[int, int]] = {"adult": (18, 28), "bankruptcy": (18, 28), "bankruptcy-subset": (12, 22)}
-
 """The printed formula that the paper used: for Laplace and for Gaussian noise."""
-
 EXACT: dict[str, tuple[View, str]] = {
     "conservative": ("conservative", "cell"),
     "record": ("record", "cell"),
     "record by record": ("record", "record"),
 }
-
 """View and weights of the exact measures."""
 
 

@@ -32,27 +32,16 @@ from sfumato.papers.kmeans_geometry.published.algorithm import (
 )
 
 RECORDS = 400
-
 CLUSTERS = 4
-
 LOW, HIGH = (-15.0, -np.inf), (10.0, np.inf)
-
 """Bounds of x1 and x2; the paper leaves x2 without."""
-
 PUBLIC_BOX = ((-15.0, 10.0), (-15.0, 15.0))
-
 """The box of the private form, which needs bounds for every column."""
-
 DISCRETE = (False, True)
-
 BOUNDS = ColumnBounds.of(LOW, HIGH, DISCRETE)
-
 PRINTED_CENTROIDS = ((-1.0, 0.7), (0.2, 0.9), (1.6, 0.0), (-0.7, -1.5))
-
 """Standardised, as in section 4."""
-
 MIDDLE, UNIT, SPREAD = (-2.5, 0.0), (4.93, 5.17), 1.48
-
 """Chosen so that standardised width of x1, largest distance and mean radius come near the printed ones."""
 
 
@@ -73,31 +62,18 @@ def illustrative_rows(records: int = RECORDS, seed: int = 1) -> FloatArray:
 
 
 SEED = 1
-
 RUNS = 40
-
 PAPER_RUNS = 30
-
 EPSILON = 1.6
-
 PRINTED_EPSILON = 1.6006
-
 EPSILONS = (0.001, 0.1, 0.5, 1.0, 1.6, 2.5, 5.0, 10.0, 20.0)
-
 ATTACKED = (0.01, 0.1, 0.5, 1.0, 1.6, 2.5)
-
 PRIVATE_EPSILONS = (0.5, 1.0, 1.6, 2.5, 5.0)
-
 GRID = tuple(round(0.1 * step, 1) for step in range(1, 51))
-
 """Candidates for the calibration; the paper does not print its grid."""
-
 GRID_SEEDS = 25
-
 TARGETS = (0.1, 0.3, 0.5)
-
 MECHANISM_STARTS = 3
-
 """Starts of k-means inside the mechanism: on four clear clusters three always find them."""
 
 

@@ -20,7 +20,6 @@ from sfumato.papers.range_restriction.simulation import (
     FloatArray,
     Sample,
     SharedResults,
-    Sources,
     fit_synthesizers,
     statistics,
     synthetic_copies,
@@ -82,14 +81,14 @@ def percentiles(table: Sample, model: Model, row: str, sets: int = SETS) -> tupl
 
 
 @lru_cache(maxsize=2)
-def _fitted(sources: Sources) -> dict[str, WeightedPosterior]:
-    table = used_rows(sources.fatigue())
+def _fitted(work: SharedResults) -> dict[str, WeightedPosterior]:
+    table = used_rows(work.fatigue)
     return fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, SEED)
 
 
 def rows_used(work: SharedResults) -> dict[str, str]:
     """Return what shows that the paper used 19 of the 22 rows."""
-    table = work.sources.fatigue()
+    table = work.fatigue
     whole, kept = statistics(table.x), statistics(used_rows(table).x)
     held_out = ", ".join(map(str, HELD_OUT))
     return {
@@ -99,9 +98,9 @@ def rows_used(work: SharedResults) -> dict[str, str]:
     }
 
 
-def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
+def epsilons(work: SharedResults, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
     """Return epsilon of each synthesizer, and by eq. 15 as printed, for several sets of 1,000 draws."""
-    table = used_rows(sources.fatigue())
+    table = used_rows(work.fatigue)
     found: dict[str, list[float]] = {}
     for seed in range(SEED, SEED + sets):
         for name, fitted in fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, seed).items():
@@ -114,8 +113,8 @@ def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
 
 def figure_15(work: SharedResults) -> Part:
     """Return the bounds of the 19 records."""
-    bounds = {name: fitted.bounds for name, fitted in _fitted(work.sources).items()}
-    by_draws = epsilons(work.sources)
+    bounds = {name: fitted.bounds for name, fitted in _fitted(work).items()}
+    by_draws = epsilons(work)
     means = {name: float(by_draws[name].mean()) for name in SIX}
     printed = {name: float(values.mean()) for name, values in by_draws.items() if name.endswith("15")}
     above = all(value > means[WEIGHTED] for value in printed.values())
@@ -137,8 +136,8 @@ def figure_15(work: SharedResults) -> Part:
 
 def figure_16(work: SharedResults) -> Part:
     """Return the synthetic values beside the confidential ones."""
-    table = used_rows(work.sources.fatigue())
-    pooled = {name: np.concatenate(synthetic_copies(fitted, SEED)) for name, fitted in _fitted(work.sources).items()}
+    table = used_rows(work.fatigue)
+    pooled = {name: np.concatenate(synthetic_copies(fitted, SEED)) for name, fitted in _fitted(work).items()}
     ratios = {name: statistics(values)["Q90"] / statistics(table.x)["Q90"] for name, values in pooled.items()}
     shown = violins("Cycles", "cycles", {"Data": table.x, **pooled}, logarithmic=True)
     return part("figure 16", {"ratios": list_values(ratios)}, **shown)
@@ -146,7 +145,7 @@ def figure_16(work: SharedResults) -> Part:
 
 def figure_19(work: SharedResults) -> Part:
     """Return lambda, the probability of falling outside the range."""
-    fits = _fitted(work.sources)
+    fits = _fitted(work)
     zero = {WEIGHTED: np.zeros(len(fits[WEIGHTED].weights))}
     outside = zero | {name: fitted.outside for name, fitted in fits.items() if fitted.outside is not None}
     means = {name: float(values.mean()) for name, values in outside.items()}
@@ -155,8 +154,8 @@ def figure_19(work: SharedResults) -> Part:
 
 def figure_20(work: SharedResults) -> Part:
     """Return the weights that the posteriors were drawn with."""
-    exponents = {name: each.exponents for name, each in _fitted(work.sources).items() if name != UNWEIGHTED}
-    narrow = _fitted(work.sources)[NARROW_AVERAGED]
+    exponents = {name: each.exponents for name, each in _fitted(work).items() if name != UNWEIGHTED}
+    narrow = _fitted(work)[NARROW_AVERAGED]
     riskiest = int(np.argmin(narrow.weights))
     both = {"weight": narrow.weights[riskiest], "exponent": narrow.exponents[riskiest]}
     numbers = {name: format_digits(float(value), 3) for name, value in both.items()}
@@ -165,7 +164,7 @@ def figure_20(work: SharedResults) -> Part:
 
 def table_1(work: SharedResults) -> Part:
     """Return table 1 and where its rows lie among single synthetic sets of each model."""
-    table = used_rows(work.sources.fatigue())
+    table = used_rows(work.fatigue)
     places = {name: percentiles(table, model, WEIGHTED) for name, model in models(table.z).items()}
     missed = [name for name, shares in places.items() if min(shares) < 0.025 or max(shares) > 0.975]
     numbers = {
@@ -190,7 +189,7 @@ def table_1(work: SharedResults) -> Part:
 
 def _ours(work: SharedResults) -> ValueTable:
     rows: list[tuple[str, ...]] = []
-    for name, fitted in _fitted(work.sources).items():
+    for name, fitted in _fitted(work).items():
         sets = np.array([list(statistics(copy).values()) for copy in synthetic_copies(fitted, SEED, 1000)])
         spread = zip(*np.quantile(sets, [0.5, 0.025, 0.975], axis=0), strict=True)
         rows.append((name, *(f"{middle:,.0f} ({low:,.0f} to {high:,.0f})" for middle, low, high in spread)))

@@ -29,9 +29,7 @@ from sfumato.errors import PlanError, TableError
 from sfumato.metrics.clusters import STARTS, check_rows, kmeans
 
 LABEL = "heuristic: no differential privacy"
-
 REFLECTIONS = ("single", "successive", "fold")
-
 ROUNDINGS = ("published", "unbiased")
 
 Numbers = NDArray[np.float64]

@@ -23,7 +23,6 @@ from sfumato.papers.range_restriction.families.interface import FloatArray
 from sfumato.papers.range_restriction.families.sampled_models import SampledModel, Theta
 
 START_RADIUS = 1.0
-
 """Chains start at random in this box of unconstrained coordinates, in which priors are about standard."""
 
 
@@ -224,9 +223,7 @@ def pad_records(
 
 
 MOST_R_HAT = 1.01
-
 LEAST_EFFECTIVE = 400.0
-
 MOST_DIVERGENT = 0.01
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -96,21 +96,28 @@ class Runs:
     """Share of centroids outside their bounds after the reflection."""
 
 
+def over_seeds(measure: Callable[[int], Any], count: int) -> FloatArray:
+    """Return what is measured with each seed from 0 on."""
+    return np.array([measure(seed) for seed in range(count)])
+
+
 def repeated_runs(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, count: int) -> Runs:
     """Run algorithm 1 many times and measure it."""
-    found: list[tuple[float, ...]] = []
-    for seed in range(count):
+
+    def measures(seed: int) -> tuple[float, ...]:
         made = run_algorithm_1(rows, epsilon, seed)
-        found.append(
-            (
-                aligned_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-                transfer_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-                recovered(made),
-                made.clamped_share,
-                made.infeasible_share,
-            )
-        )
-    return Runs(*np.array(found).T)
+        both = _indices(rows, made.rows, CLUSTERS, seed, labels)
+        return *both, recovered(made), made.clamped_share, made.infeasible_share
+
+    return Runs(*over_seeds(measures, count).T)
+
+
+def _indices(
+    rows: FloatArray, made: FloatArray, clusters: int, seed: int, labels: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the aligned and the transfer index."""
+    aligned = aligned_ari(rows, made, clusters, seed=seed, labels=labels)
+    return aligned, transfer_ari(rows, made, clusters, seed=seed, labels=labels)
 
 
 def recovered(made: PublishedGeometry) -> float:
@@ -137,23 +144,25 @@ def shuffled(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, seed: 
 
 def without_noise(rows: FloatArray, starts: int, start: Start, count: int) -> FloatArray:
     """Return the aligned index of the synthesis without noise, reclustered from so many starts of a kind."""
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         generator = np.random.default_rng([SEED, seed])
         made = nonprivate_geometry(rows, CLUSTERS, BOUNDS, generator, starts=MECHANISM_STARTS)
         again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, seed, starts, start)
-        found.append(ari(made.labels, again.labels))
-    return np.array(found)
+        return ari(made.labels, again.labels)
+
+    return over_seeds(index, count)
 
 
 def with_coordinate_noise(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, count: int) -> FloatArray:
     """Return the aligned index of noise on every value."""
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         generator = np.random.default_rng([SEED, seed])
         made = coordinate_noise(rows, CLUSTERS, epsilon, BOUNDS, generator, starts=MECHANISM_STARTS)
-        found.append(aligned_ari(rows, made, CLUSTERS, seed=seed, labels=labels))
-    return np.array(found)
+        return aligned_ari(rows, made, CLUSTERS, seed=seed, labels=labels)
+
+    return over_seeds(index, count)
 
 
 def utility_curve(rows: FloatArray, labels: NDArray[np.int64], seed: int) -> FloatArray:
@@ -190,12 +199,13 @@ def private_transfer(rows: FloatArray, labels: NDArray[np.int64], epsilon: float
 
     axes = tuple(BoundedAxis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         randomness = Randomness.of(seed)
         made, _ = release_geometry(plan, lambda: iter([rows]), randomness).draw(len(rows), randomness.generator)
-        found.append(transfer_ari(rows, made, CLUSTERS, seed=seed, labels=labels))
-    return np.array(found)
+        return transfer_ari(rows, made, CLUSTERS, seed=seed, labels=labels)
+
+    return over_seeds(index, count)
 
 
 def on_public_tables(epsilons: Sequence[float], count: int) -> dict[str, dict[float, tuple[float, float]]]:
@@ -210,14 +220,14 @@ def on_public_tables(epsilons: Sequence[float], count: int) -> dict[str, dict[fl
 
 def _both(rows: FloatArray, clusters: int, epsilon: float, count: int) -> tuple[float, float]:
     labels = kmeans(standardise(rows)(rows), clusters, SEED).labels
-    low, high = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
-    aligned, transfer = list[float](), list[float]()
-    for seed in range(count):
-        generator = np.random.default_rng([SEED, seed])
-        made = published_geometry(rows, clusters, epsilon, ColumnBounds.of(low, high), generator).rows
-        aligned.append(aligned_ari(rows, made, clusters, seed=seed, labels=labels))
-        transfer.append(transfer_ari(rows, made, clusters, seed=seed, labels=labels))
-    return float(np.mean(aligned)), float(np.mean(transfer))
+    box = ColumnBounds.of(rows.min(axis=0), rows.max(axis=0))
+
+    def indices(seed: int) -> tuple[float, float]:
+        made = published_geometry(rows, clusters, epsilon, box, np.random.default_rng([SEED, seed])).rows
+        return _indices(rows, made, clusters, seed, labels)
+
+    aligned, transfer = over_seeds(indices, count).mean(axis=0).tolist()
+    return aligned, transfer
 
 
 @dataclass(frozen=True)

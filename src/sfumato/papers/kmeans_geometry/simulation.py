@@ -25,7 +25,6 @@ from sfumato.papers.kmeans_geometry.published.algorithm import (
     PublishedGeometry,
     coordinate_noise,
     in_balls,
-    laplace,
     nonprivate_geometry,
     published_geometry,
     reflect,
@@ -129,7 +128,7 @@ def noise_alone(rows: FloatArray, on: tuple[bool, bool], epsilon: float, seed: i
     """Return the aligned index with noise on centroids, on radii or on both, with or without the bounds of x1."""
     made, generator = run_algorithm_1(rows, epsilon, seed), np.random.default_rng([SEED, seed, 1])
     low, high = (made.standard.low, made.standard.high) if bounded else (np.full(2, -np.inf), np.full(2, np.inf))
-    noise = [laplace(generator, made.noise_scale, each.shape) for each in (made.true_centroids, made.true_radii)]
+    noise = [generator.laplace(0.0, made.noise_scale, each.shape) for each in (made.true_centroids, made.true_radii)]
     centroids = reflect(made.true_centroids + on[0] * noise[0], low, high, "single")
     radii = np.maximum(0.0, made.true_radii + on[1] * noise[1])
     points = np.clip(in_balls(centroids[made.labels], radii, generator), low, high)

@@ -10,7 +10,7 @@ taken of the folded draws too: heavy tails and chains that differ only in spread
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -265,10 +265,6 @@ class Convergence:
             )
             raise NotConvergedError(headline, self.problems, step)
         return self
-
-    def to_dict(self) -> dict[str, float]:
-        """Return what a report prints."""
-        return asdict(self)
 
 
 def convergence_of(chains: FloatArray, divergent: float) -> Convergence:

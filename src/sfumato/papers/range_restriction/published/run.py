@@ -11,7 +11,7 @@ holds them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -347,7 +347,7 @@ def _claims(fitted: WeightedPosterior, copies: int) -> dict[str, Any]:
 def _chains(fitted: WeightedPosterior) -> dict[str, Any]:
     """Return R-hat and effective draws where the posterior was sampled; bad chains were refused before."""
     found: Any = getattr(fitted.posterior, "convergence", None)
-    return {} if found is None else {"chains": found.to_dict()}
+    return {} if found is None else {"chains": asdict(found)}
 
 
 def _losses(fitted: WeightedPosterior, generator: np.random.Generator) -> dict[str, Any]:

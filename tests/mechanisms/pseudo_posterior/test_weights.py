@@ -165,9 +165,9 @@ def test_weightings_that_make_no_sense_are_named_all_at_once() -> None:
         Weighting("averaged", scale=0.0, draws=1, target_claim=-1.0)
     assert len(caught.value.problems) == 4
     for words, given in [
-        ("unknown standard", {"standard": "best"}),
+        ("standard 'best' is unknown", {"standard": "best"}),
         ("needs ranges", {"standard": "truncated"}),
-        ("has no ranges", {"standard": "weighted", "ranges": RANGES}),
+        ("ranges belong to the standards averaged and truncated", {"standard": "weighted", "ranges": RANGES}),
         ("needs a target", {"standard": "capped"}),
         ("no target can be met", {"standard": "unweighted", "target_claim": 1.0}),
     ]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.parameters import word_problems
 from sfumato.errors import PlanError
 from sfumato.papers.range_restriction.families.interface import (
     Family,
@@ -28,8 +29,10 @@ from sfumato.papers.range_restriction.families.interface import (
     StandardRandomNumbers,
 )
 from sfumato.papers.range_restriction.published.ranges import Gammas, Ranges
+from sfumato.privacy.exact import shorten_for_message
 
 STANDARDS = ("unweighted", "weighted", "averaged", "truncated", "capped")
+WITH_RANGES = ("averaged", "truncated")
 CLOSE_ENOUGH = 1e-3
 """A target counts as met within this share of it."""
 
@@ -312,27 +315,31 @@ def _met(epsilon: float, target: float | None) -> bool:
     return target is None or abs(epsilon - target) <= CLOSE_ENOUGH * target
 
 
+def standard_problems(standard: Any, ranges: Any, gamma: Any, target_claim: Any) -> list[str]:
+    """Return why a standard does not go with ranges, a gamma or a target, as far as they are given at all."""
+    problems, named = word_problems(standard, "standard", STANDARDS), shorten_for_message(standard)
+    if gamma is not None and (standard != "averaged" or ranges is not None):
+        problems.append("gamma belongs to the standard averaged, in place of ranges")
+    if ranges is not None and standard not in WITH_RANGES:
+        problems.append(f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {named}")
+    if ranges is None and gamma is None and standard in WITH_RANGES:
+        brackets = "give ranges='brackets', the schema's public bins of the target"
+        problems.append(f"the standard {named} needs ranges: {brackets}")
+    if target_claim is not None and standard == "unweighted":
+        problems.append("without weights no target can be met")
+    if target_claim is None and standard == "capped":
+        problems.append("the standard 'capped' needs a target claim")
+    return problems
+
+
 def _problems(weighting: Weighting) -> list[str]:
     """Return everything that is wrong with a weighting."""
-    standard, target = weighting.standard, weighting.target_claim
-    problems: list[str] = []
-    if standard not in STANDARDS:
-        problems.append(f"unknown standard '{standard}'; known: {', '.join(STANDARDS)}")
-    needs = standard in ("averaged", "truncated")
-    if weighting.gammas is not None and (standard != "averaged" or weighting.ranges is not None):
-        problems.append("own gammas belong to the standard 'averaged', in place of ranges")
-    if needs and weighting.ranges is None and weighting.gammas is None:
-        problems.append(f"the standard '{standard}' needs ranges")
-    if not needs and weighting.ranges is not None:
-        problems.append(f"the standard '{standard}' has no ranges")
+    target = weighting.target_claim
+    problems = standard_problems(weighting.standard, weighting.ranges, weighting.gammas, target)
     if not (np.isfinite(weighting.scale) and weighting.scale > 0 and np.isfinite(weighting.shift)):
         problems.append("the scale must be above 0, the shift finite")
     if weighting.draws < 2 or weighting.rounds < 0:
         problems.append("at least 2 draws are needed, and no negative number of rounds")
     if target is not None and not (np.isfinite(target) and target > 0):
         problems.append(f"the target claim must be finite and above 0; {target} is given")
-    if target is not None and standard == "unweighted":
-        problems.append("without weights no target can be met")
-    if target is None and standard == "capped":
-        problems.append("the standard 'capped' needs a target claim")
     return problems

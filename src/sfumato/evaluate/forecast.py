@@ -63,7 +63,7 @@ def forecast(plan: Plan, schema: Schema, method: Method, rows: int | None) -> Fo
 
     ``rows`` is a public or guessed number of rows of the private table, None where nobody said one.
     """
-    facts = noise_facts(plan, schema, method)
+    facts = noise_facts(plan, schema, method, rows)
     if facts is None:
         return None
     if rows is None:
@@ -162,13 +162,19 @@ def _narrower_bounds(facts: NoiseFacts) -> Iterator[tuple[str, NoiseFacts]]:
         yield "public bounds half as wide, where they are generous", replace(facts, width=facts.width / 2)
 
 
-def noise_facts(plan: Plan, schema: Schema, method: Method) -> NoiseFacts | None:
-    """Return the noise of a planned release; None for methods of which no forecast is known."""
+def noise_facts(plan: Plan, schema: Schema, method: Method, rows: int | None = None) -> NoiseFacts | None:
+    """Return the noise of a planned release; None for methods of which no forecast is known.
+
+    AIM spends more on single columns where rows are few: with ``rows`` the noise is that of so many.
+    """
     reader = READERS.get(plan.method)
     if reader is None or not isinstance(method, method_class(plan.method)):
         return None  # nobody knows what a method of somebody's own will do
     try:
-        return reader(plan, schema, method)
+        facts = reader(plan, schema, method)
+        if reader is not _graphical or rows is None:
+            return facts
+        return facts.scaled(*method.planned(schema).noise_for_rows(max(rows, 1)))
     except (SfumatoError, KeyError):  # a plan that was made for another method or schema
         return None
 

@@ -122,15 +122,16 @@ class NoiseFacts:
 
     def quieter(self, factor: float) -> NoiseFacts:
         """Return the same release with noise of another size everywhere."""
-        return self._with_noise(factor, factor)
+        return self.scaled(factor, factor)
 
     def keeping(self, count: int) -> NoiseFacts:
         """Return the release of so many columns like these: what was paid for the others lowers their noise."""
         power, now = 1.0 if self.laplace else 0.5, self.count or len(self.columns)
         fewer = replace(self, count=count)
-        return fewer._with_noise((count / now) ** power, (self.tables(count) / self.tables(now)) ** power)
+        return fewer.scaled((count / now) ** power, (self.tables(count) / self.tables(now)) ** power)
 
-    def _with_noise(self, single: float, pairs: float) -> NoiseFacts:
+    def scaled(self, single: float, pairs: float) -> NoiseFacts:
+        """Return the same release with other noise of single columns, and of tables of pairs, by these factors."""
         columns = tuple(replace(column, noise=column.noise * single) for column in self.columns)
         return replace(self, columns=columns, pair_noise=None if self.pair_noise is None else self.pair_noise * pairs)
 

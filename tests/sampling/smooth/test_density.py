@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.mechanisms.hierarchical_histogram import finest_cells, measure_layers
 from sfumato.sampling import smooth_density
+from sfumato.sampling.fine_cells import cell_widths
 from sfumato.sampling.smooth_density import SmoothDensity, fit_density, roughness, shares_within
 from sfumato.schema.column import Column
 
@@ -61,6 +63,46 @@ def test_a_body_between_empty_bounds_is_followed(monkeypatch, floor, follows):
         curve = fit_density(counts, SIGMA**2 * np.eye(132), np.where(inside, 0.06, 0.9))
         errors = (counts - curve.counts) / SIGMA
         assert (float(errors @ errors) < len(cells)) is follows
+
+
+VISITS = Column("visits", "integer", bounds=(0, 1000))
+FINEST = finest_cells(VISITS)
+
+
+def mean_error(seed: int, at_the_top: bool) -> float:
+    """Nine in ten people have no visits, others six on average: the error of the mean after noise of 150 a column."""
+    generator = np.random.default_rng(seed)
+    visits = np.where(generator.random(2500) < 0.9, 0, generator.geometric(1 / 6, 2500))
+    values = 1000 - visits if at_the_top else visits
+    counts = np.bincount(np.searchsorted(FINEST.starts, values, side="right") - 1, minlength=FINEST.size)
+
+    def noised(true, share):
+        sigma = 150 / float(share) ** 0.5
+        return true + generator.normal(0, sigma, len(true)), sigma
+
+    measured = measure_layers(VISITS, counts, noised)
+    column, estimate = measured.column, measured.estimate()
+    curve = fit_density(estimate.counts, estimate.covariance, cell_widths(column)).counts
+    return abs(float(curve @ (column.starts + column.ends) / 2 / curve.sum()) - values.mean())
+
+
+@pytest.mark.parametrize("at_the_top", [False, True])
+def test_beside_an_atom_at_an_end_the_curve_falls_away_from_it(monkeypatch, at_the_top):
+    """40 seeds; the spread of visits is 2.5. The mutant draws a line there, which may rise towards the far bound."""
+    near = [mean_error(seed, at_the_top) for seed in range(40)]
+    monkeypatch.setattr(smooth_density, "_unseen_side", lambda *_: 0)
+    lines = [mean_error(seed, at_the_top) for seed in range(40)]
+    assert np.median(near) < 2.5 < 5 < np.median(lines)
+    assert np.mean(near) < 0.5 * np.mean(lines)
+
+
+def test_two_atoms_at_the_ends_or_a_body_far_away_leave_the_curve_as_it_was():
+    rest, noise, widths = np.ones(100, dtype=bool), NOISE, np.ones(100)
+    rest[0] = False
+    assert smooth_density._unseen_side(rest, np.zeros(100), noise, widths) == 1
+    assert smooth_density._unseen_side(rest[::-1], np.zeros(100), noise, widths) == -1
+    assert smooth_density._unseen_side(rest & rest[::-1], np.zeros(100), noise, widths) == 0
+    assert smooth_density._unseen_side(rest, np.where(CELLS > 80, 200.0, 0.0), noise, widths) == 0
 
 
 def test_a_spike_stays_a_spike():

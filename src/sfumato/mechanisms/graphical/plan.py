@@ -250,7 +250,8 @@ class GraphicalPlan:
         """The proof counts every measured cell; rounds offer only tables that keep within it, other ways must fit."""
         cells = (self.cells(clique) for clique in self.weights if len(clique) > 1)
         first = sum(cells for name in self.names for _, cells, _ in self.binning.tables(self._named[name]))
-        needed = first + sum(nlargest(self.later_tables, cells))
+        times = 1 if self.most_one_way_share is None else 2
+        needed = times * first + sum(nlargest(self.later_tables, cells))
         if self.rounds > 1 or needed <= MOST_COORDINATES:
             return []
         return [
@@ -316,13 +317,35 @@ class GraphicalPlan:
             **event_facts(self.method, self.schema, randomness),
         )
 
+    def noise_for_rows(self, rows: int) -> tuple[float, float]:
+        """Return what a number of rows does to the noise of single columns and of later tables, as factors."""
+        budget, shares = self.budget(), self.one_way_range
+        share = shares.of(rows / budget.sigma(budget.rho / len(self.names)))
+        return (
+            float(shares.least / share) ** 0.5,
+            float((1 - shares.least - self.choice_share) / (1 - share - self.choice_share)) ** 0.5,
+        )
+
     def _notes(self) -> tuple[str, ...]:
         if not self.choice_share:
-            return (f"all {len(self.weights):,} tables of up to 2 columns are measured once",)
+            return (f"all {len(self.weights):,} tables of up to 2 columns are measured once", *self._few_rows())
         ways = max(len(clique) for clique in self.weights)
         sets = f"tables of up to {ways} columns" if ways > 1 else "tables of one column"
         note = f"{sets} are chosen, then measured; the model may take {self.megabytes:g} MB"
-        return (note, *self._thinning())
+        return (note, *self._few_rows(), *self._thinning())
+
+    def _few_rows(self) -> tuple[str, ...]:
+        """Say from how few rows on single columns get more of the budget."""
+        if self.most_one_way_share is None:
+            return ()
+        budget, shares = self.budget(), self.one_way_range
+        sigma = budget.sigma(budget.rho / len(self.names))
+        low, high = (f"{float(f'{ratio * sigma:.2g}'):,.0f}" for ratio in (shares.low, shares.high))
+        return (
+            f"single columns get {shares.least} of the budget; below about {high} rows, by their public or noisy number, "
+            f"they are measured a second time and get more, {shares.most} up to about {low} rows: {self.later} get that "
+            "much less",
+        )
 
     def _thinning(self) -> tuple[str, ...]:
         """Say that not every pair is offered."""

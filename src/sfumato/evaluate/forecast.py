@@ -163,18 +163,13 @@ def _narrower_bounds(facts: NoiseFacts) -> Iterator[tuple[str, NoiseFacts]]:
 
 
 def noise_facts(plan: Plan, schema: Schema, method: Method, rows: int | None = None) -> NoiseFacts | None:
-    """Return the noise of a planned release; None for methods of which no forecast is known.
-
-    AIM spends more on single columns where rows are few: with ``rows`` the noise is that of so many.
-    """
+    """Return the noise of a planned release, of so many rows; None for methods of which no forecast is known."""
     reader = READERS.get(plan.method)
     if reader is None or not isinstance(method, method_class(plan.method)):
         return None  # nobody knows what a method of somebody's own will do
     try:
         facts = reader(plan, schema, method)
-        if reader is not _graphical or rows is None:
-            return facts
-        return facts.scaled(*method.planned(schema).noise_for_rows(max(rows, 1)))
+        return facts if rows is None or reader is not _graphical else _for_rows(facts, schema, method, max(rows, 1))
     except (SfumatoError, KeyError):  # a plan that was made for another method or schema
         return None
 
@@ -187,6 +182,11 @@ def _graphical(plan: Plan, schema: Schema, method: Any) -> NoiseFacts:
     tables: Tables = _rounds if planned.rounds > 1 else _tree if planned.rounds else _all_pairs
     measured = {_rounds: _chosen, _tree: _tree}.get(tables)
     return NoiseFacts(columns, later * math.sqrt(tables(len(columns))), tables, measured)
+
+
+def _for_rows(facts: NoiseFacts, schema: Schema, method: Any, rows: int) -> NoiseFacts:
+    """Return the noise of so many rows: single columns get more of the budget where they are few."""
+    return facts.scaled(*method.planned(schema).noise_for_rows(rows))
 
 
 def _rounds(columns: int) -> float:

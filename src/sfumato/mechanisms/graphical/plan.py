@@ -342,9 +342,9 @@ class GraphicalPlan:
         sigma = budget.sigma(budget.rho / len(self.names))
         low, high = (f"{float(f'{ratio * sigma:.2g}'):,.0f}" for ratio in (shares.low, shares.high))
         return (
-            f"single columns get {shares.least} of the budget; below about {high} rows, by their public or noisy number, "
-            f"they are measured a second time and get more, {shares.most} up to about {low} rows: {self.later} get that "
-            "much less",
+            f"single columns get {shares.least} of the budget; where rows are few (below about {high}, by their public or "
+            f"noisy number) they are measured a second time and get more, {shares.most} below about {low}, and "
+            f"{self.later} get that much less",
         )
 
     def _thinning(self) -> tuple[str, ...]:

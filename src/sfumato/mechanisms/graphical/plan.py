@@ -342,8 +342,8 @@ class GraphicalPlan:
         sigma = budget.sigma(budget.rho / len(self.names))
         low, high = (f"{float(f'{ratio * sigma:.2g}'):,.0f}" for ratio in (shares.low, shares.high))
         return (
-            f"single columns get {shares.least} of the budget; where rows are few (below about {high}, by their public or "
-            f"noisy number) they are measured a second time and get more, {shares.most} below about {low}, and "
+            f"single columns get {shares.least} of the budget; where rows are few (below about {high}, by their public "
+            f"or noisy number) they are measured a second time and get more, {shares.most} below about {low}, and "
             f"{self.later} get that much less",
         )
 

@@ -72,10 +72,13 @@ def _verdict(shared_data, name):
 
 
 def test_eighty_columns_of_1460_rows_are_not_for_relations(shared_data):
-    """Most of them came out independent at epsilon 1: of 38 correlations above .5 hardly anything was left."""
+    """Most of them came out independent at epsilon 1: of 38 correlations above .5 hardly anything was left.
+
+    Single columns are measured twice: with seeds 1 and 2 9 % of their rows stood in a wrong cell (.092 are foreseen),
+    and means were off by .13 standard deviations (.11).
+    """
     made = _verdict(shared_data, "house_prices")
-    assert made.overwhelmed
-    assert "not for single columns, means, relations or cross tables" in made.verdict
+    assert made.verdict == "Good for single columns; not for means, relations or cross tables of two columns."
     assert made.smallest_relation > 0.6
 
 
@@ -90,6 +93,8 @@ def test_ten_columns_of_1000_rows_keep_strong_relations_alone(shared_data):
     assert "strong relations; not for weak relations" in made.verdict
 
 
-def test_two_columns_of_601_rows_are_rough(shared_data):
+def test_two_columns_of_601_rows_are_not_for_cross_tables(shared_data):
+    """Two seeds: 8 % of the rows of a column stood in a wrong cell (.1 are foreseen), 56 % of those of the pair."""
     made = _verdict(shared_data, "unrate")
-    assert "not for single columns or cross tables of two columns" in made.verdict
+    assert made.tvd_1_q16 < 0.1
+    assert "not for weak relations or cross tables of two columns" in made.verdict

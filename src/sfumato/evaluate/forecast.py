@@ -63,7 +63,7 @@ def forecast(plan: Plan, schema: Schema, method: Method, rows: int | None) -> Fo
 
     ``rows`` is a public or guessed number of rows of the private table, None where nobody said one.
     """
-    facts = noise_facts(plan, schema, method, rows)
+    facts = noise_facts(plan, schema, method)
     if facts is None:
         return None
     if rows is None:
@@ -162,14 +162,13 @@ def _narrower_bounds(facts: NoiseFacts) -> Iterator[tuple[str, NoiseFacts]]:
         yield "public bounds half as wide, where they are generous", replace(facts, width=facts.width / 2)
 
 
-def noise_facts(plan: Plan, schema: Schema, method: Method, rows: int | None = None) -> NoiseFacts | None:
-    """Return the noise of a planned release, of so many rows; None for methods of which no forecast is known."""
+def noise_facts(plan: Plan, schema: Schema, method: Method) -> NoiseFacts | None:
+    """Return the noise of a planned release; None for methods of which no forecast is known."""
     reader = READERS.get(plan.method)
     if reader is None or not isinstance(method, method_class(plan.method)):
         return None  # nobody knows what a method of somebody's own will do
     try:
-        facts = reader(plan, schema, method)
-        return facts if rows is None or reader is not _graphical else _for_rows(facts, schema, method, max(rows, 1))
+        return reader(plan, schema, method)
     except (SfumatoError, KeyError):  # a plan that was made for another method or schema
         return None
 
@@ -181,12 +180,9 @@ def _graphical(plan: Plan, schema: Schema, method: Any) -> NoiseFacts:
     columns = _smooth(schema, planned.names, plan.stages)
     tables: Tables = _rounds if planned.rounds > 1 else _tree if planned.rounds else _all_pairs
     measured = {_rounds: _chosen, _tree: _tree}.get(tables)
-    return NoiseFacts(columns, later * math.sqrt(tables(len(columns))), tables, measured)
-
-
-def _for_rows(facts: NoiseFacts, schema: Schema, method: Any, rows: int) -> NoiseFacts:
-    """Return the noise of so many rows: single columns get more of the budget where they are few."""
-    return facts.scaled(*method.planned(schema).noise_for_rows(rows))
+    few_rows = None if planned.most_one_way_share is None else planned.noise_factors
+    pairs = later * math.sqrt(tables(len(columns)))
+    return NoiseFacts(columns, pairs, tables, measured, few_rows=few_rows, whole_noise=planned.whole_noise)
 
 
 def _rounds(columns: int) -> float:

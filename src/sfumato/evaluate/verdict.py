@@ -249,7 +249,7 @@ def is_drowned_in_noise(facts: NoiseFacts, rows: float, errors: ExpectedMetrics)
     """
     if errors.tvd_1_q16 > TOO_FAR:
         return True
-    noise = np.mean([column.noise / rows * min(column.cells, CELLS) for column in facts.columns])
+    noise = np.mean([column.noise / rows * min(column.cells, CELLS) for column in facts.of_rows(rows).columns])
     unseen = errors.smallest_relation is not None and errors.smallest_relation >= UNREADABLE
     return bool(unseen and noise >= NOISY_CELLS)
 

@@ -83,6 +83,10 @@ class ColumnNoise:
     layered: bool = False
     """Whether it is measured in layers, and a curve is drawn through them."""
 
+    def scaled(self, factor: float) -> ColumnNoise:
+        """Return the column with so many times the noise."""
+        return replace(self, noise=self.noise * factor)
+
 
 @dataclass(frozen=True)
 class NoiseFacts:
@@ -106,6 +110,11 @@ class NoiseFacts:
     """Cells in which such a table is compared: 16 for a number."""
     width: float = 1.0
     """Public ranges as a multiple of those of the schema: advice asks what half of them would bring."""
+    few_rows: Callable[[float], tuple[float, float]] | None = None
+    """By which factors the noise of single columns and of pairs differs, for a ratio of rows to ``whole_noise``: where
+    rows are few, single columns get more of the budget. None: rows change nothing."""
+    whole_noise: float = 1.0
+    """Noise of a column that had an equal part of the whole budget."""
 
     @cached_property
     def kinds(self) -> tuple[tuple[ColumnNoise, ...], IntArray, FloatArray]:
@@ -132,8 +141,15 @@ class NoiseFacts:
 
     def scaled(self, single: float, pairs: float) -> NoiseFacts:
         """Return the same release with other noise of single columns, and of tables of pairs, by these factors."""
-        columns = tuple(replace(column, noise=column.noise * single) for column in self.columns)
-        return replace(self, columns=columns, pair_noise=None if self.pair_noise is None else self.pair_noise * pairs)
+        columns = tuple(column.scaled(single) for column in self.columns)
+        noise = None if self.pair_noise is None else self.pair_noise * pairs
+        return replace(self, columns=columns, pair_noise=noise, whole_noise=self.whole_noise * single)
+
+    def of_rows(self, rows: float) -> NoiseFacts:
+        """Return the noise of a release of so many rows, whatever their number changes."""
+        if self.few_rows is None:
+            return self
+        return replace(self.scaled(*self.few_rows(rows / self.whole_noise)), few_rows=None)
 
 
 @dataclass(frozen=True)
@@ -172,6 +188,7 @@ def over_ordered(errors: FloatArray) -> float | None:
 
 def expected_metrics(facts: NoiseFacts, rows: float) -> ExpectedMetrics:
     """Return every expected error of a release of so many rows."""
+    facts = facts.of_rows(rows)
     kinds, which, counts = facts.kinds
     noise = np.array([column.noise for column in kinds]) / rows
     tvd = np.array([_distance(facts, column, rows) for column in kinds])

@@ -13,6 +13,7 @@ from mechanisms.graphical.watching import Transcript, watch
 from sfumato import AIM, MST
 from sfumato.evaluate.forecast import noise_facts
 from sfumato.mechanisms.hierarchical_histogram import CountedColumns, HistogramLayer
+from sfumato.metrics.expected_errors import expected_metrics
 from sfumato.privacy.accounting.zcdp import ZCDPFilter
 
 METHOD = AIM(1, 1e-6)
@@ -71,10 +72,12 @@ def test_the_plan_says_from_how_few_rows_on_and_the_forecast_knows_it():
     (note,) = [note for note in plan.notes if "second time" in note]
     many, few = (int(word.replace(",", "")) for word in note.split() if word.replace(",", "").isdigit())
     assert not any("second time" in note for note in MST(1, 1e-6).plan(schema).notes)
-    assert planned.noise_for_rows(2 * many) == (1.0, 1.0)
-    single, later = planned.noise_for_rows(few // 2)
+    assert planned.noise_factors(2 * many / planned.whole_noise) == (1.0, 1.0)
+    single, later = planned.noise_factors(few / 2 / planned.whole_noise)
     assert (single, later) == pytest.approx(((0.25 / 0.6) ** 0.5, (0.7 / 0.35) ** 0.5))
-    now, then, unsaid = (noise_facts(plan, schema, METHOD, rows) for rows in (2 * many, few // 2, None))
-    assert now == unsaid
+    facts = noise_facts(plan, schema, METHOD)
+    now, then = facts.of_rows(2 * many), facts.of_rows(few / 2)
+    assert (now.columns, now.pair_noise) == (facts.columns, facts.pair_noise)
     assert then.columns[0].noise == pytest.approx(single * now.columns[0].noise)
     assert then.pair_noise == pytest.approx(later * now.pair_noise)
+    assert expected_metrics(facts, few / 2).tvd_2_q16 == expected_metrics(then, few / 2).tvd_2_q16

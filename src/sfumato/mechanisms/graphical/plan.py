@@ -317,14 +317,18 @@ class GraphicalPlan:
             **event_facts(self.method, self.schema, randomness),
         )
 
-    def noise_for_rows(self, rows: int) -> tuple[float, float]:
-        """Return what a number of rows does to the noise of single columns and of later tables, as factors."""
-        budget, shares = self.budget(), self.one_way_range
-        share = shares.of(rows / budget.sigma(budget.rho / len(self.names)))
-        return (
-            float(shares.least / share) ** 0.5,
-            float((1 - shares.least - self.choice_share) / (1 - share - self.choice_share)) ** 0.5,
-        )
+    @property
+    def whole_noise(self) -> float:
+        """The noise of a one-way table that had an equal part of the whole budget: few rows are few beside it."""
+        budget = self.budget()
+        return budget.sigma(budget.rho / len(self.names))
+
+    def noise_factors(self, ratio: float) -> tuple[float, float]:
+        """Return how many times the noise of one-way tables and of later ones is, for a ratio of rows to noise."""
+        shares = self.one_way_range
+        share = shares.of(ratio)
+        rest, least_rest = (1 - each - self.choice_share for each in (share, shares.least))
+        return float(shares.least / share) ** 0.5, float(least_rest / rest) ** 0.5
 
     def _notes(self) -> tuple[str, ...]:
         if not self.choice_share:
@@ -338,9 +342,8 @@ class GraphicalPlan:
         """Say from how few rows on single columns get more of the budget."""
         if self.most_one_way_share is None:
             return ()
-        budget, shares = self.budget(), self.one_way_range
-        sigma = budget.sigma(budget.rho / len(self.names))
-        low, high = (f"{float(f'{ratio * sigma:.2g}'):,.0f}" for ratio in (shares.low, shares.high))
+        shares, noise = self.one_way_range, self.whole_noise
+        low, high = (f"{float(f'{ratio * noise:.2g}'):,.0f}" for ratio in (shares.low, shares.high))
         return (
             f"single columns get {shares.least} of the budget; where rows are few (below about {high}, by their public "
             f"or noisy number) they are measured a second time and get more, {shares.most} below about {low}, and "

@@ -4,7 +4,8 @@
 2. Compile the workload: the marginals that may be measured, with weights (:func:`~.candidates.compile_candidates`).
 3. Per round: select the marginal that the model approximates worst by the exponential mechanism
    (:func:`worst_approximated`), measure it with discrete Gaussian noise (:meth:`~.candidates.Candidates.measure`), and
-   estimate the model again by mirror descent on the junction tree (:meth:`~.candidates.Candidates.estimate`).
+   estimate the model again by mirror descent on the junction tree (:meth:`~.candidates.Candidates.estimate`). A pair
+   that was measured may be selected again to have groups of one column cut (:mod:`~.sharpening`).
 4. Sample rows from the last model.
 
 Steps 1, 2 and 4 are shared with MST (:mod:`~sfumato.mechanisms.graphical.method`); step 3 is :func:`run_aim`. Three
@@ -13,10 +14,10 @@ never shrinks so fast that fewer than ``least_rounds`` rounds are left.
 
 Proof note. Adjacency: the schema's. One person moves the counts of every marginal by at most D in L2 and S in L1
 (:class:`~.candidates.Candidates`). Each round pays from its :class:`~sfumato.mechanisms.graphical.budget.Budget` before
-it draws: a selection by the exponential mechanism and one marginal with discrete Gaussian noise. Everything else that
-decides (the model, sigma, which marginals are offered) is computed from public facts and earlier noisy answers. So the
-run is (epsilon, delta)-DP by the theorem of :mod:`sfumato.privacy.accounting.gaussian_and_selection`. Public: column
-sizes, weights, limits, the totals.
+it draws: a selection by the exponential mechanism, one more of the cuts where a pair is sharpened, and one marginal
+with discrete Gaussian noise. Everything else that decides (the model, sigma, what is offered, how often single columns
+are measured) is computed from public facts and earlier noisy answers. So the run is (epsilon, delta)-DP by the theorem
+of :mod:`sfumato.privacy.accounting.gaussian_and_selection`. Public: column sizes, weights, limits, the totals.
 
 All pairs at once (:func:`measure_all_pairs`) makes no selections: every two-way marginal gets the same discrete
 Gaussian noise, and a mixture of products, whose size does not depend on which marginals were measured, is fitted to all

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato
+from mechanisms.graphical.watching import watch
 from sfumato import AIM, Column, Schema
 from sfumato.mechanisms.graphical import named_cuts, one_way_marginals
 from sfumato.mechanisms.graphical import plan as plans
@@ -87,3 +88,22 @@ def test_listed_edges_are_cuts_unless_they_are_a_grid():
     assert len(many.edges) > MOST_EDGES
     assert named_cuts.named_cuts(Schema("t", (few,)), few).tolist() == [18, 65]
     assert named_cuts.named_cuts(Schema("t", (many,)), many).tolist() == []
+
+
+def test_named_cuts_are_among_the_most_groups_that_the_plan_says(monkeypatch):
+    """At epsilon 15 mass alone would make 32 groups; the mutant adds those of 20 edges to them."""
+    age = Column("age", "integer", bounds=(0, 199), edges=tuple(range(0, 200, 10)))
+    schema = Schema("t", (age, Column("sex", "boolean")))
+    generator = np.random.default_rng(8)
+    rows = pd.DataFrame({"age": generator.integers(0, 200, 20_000), "sex": generator.random(20_000) < 0.5})
+
+    def groups() -> int:
+        with monkeypatch.context() as patch:
+            seen = watch(patch)
+            sfumato.release(sfumato.read(rows, schema), AIM(15, "1e-9"), ledger=False, seed=1)
+        return seen.stages[0][0].sizes[0]
+
+    planned = AIM(15, "1e-9").planned(schema)
+    assert groups() <= planned.largest_sizes[0] == 32
+    monkeypatch.setattr(one_way_marginals.Discretisation, "groups_beside", lambda binning, named: 32 + named)
+    assert groups() > 32

@@ -79,6 +79,10 @@ class Discretisation:
         wanted = max(LEAST_GROUPS, (self.crowding * total / (0.8 * later_sigma)) ** 0.5)
         return min(self.most_groups, int(wanted))
 
+    def groups_beside(self, named: int) -> int:
+        """Return how many groups a column may have at most where so many named cuts are among their starts."""
+        return max(self.most_groups or 0, named + LEAST_GROUPS)
+
     def named(self, schema: Schema, names: Sequence[str]) -> Schema:
         """Return the schema whose bins begin at the constants of rules too; the schema's own bins stay as they are."""
         return schema if self.most_groups is None else schema_with_named_cuts(schema, names)
@@ -224,7 +228,8 @@ def _grouping(
     masses = _masses(column, counts, covariance, in_layers=len(measured.layers) > 1)
     weights = np.maximum(counts, 0.0) if masses is None else masses
     begins = np.flatnonzero(np.isin(column.starts, named)).tolist()
-    nested = nested_groups(weights, covariance, limit, binning.threshold, begins)
+    most = min(limit, binning.groups_beside(len(begins)) - len(begins))
+    nested = nested_groups(weights, covariance, most, binning.threshold, begins)
     shares = (
         shares_of(column, counts, nested.groups, sigma)
         if masses is None

@@ -146,13 +146,12 @@ class GraphicalPlan:
     @cached_property
     def largest_sizes(self) -> tuple[int, ...]:
         """Groups that each column may have at most."""
-        limit = self.binning.most_groups
-        columns = [self.fine[name] for name in self.names]
+        merged = self.binning.most_groups is not None
         return tuple(
-            c.size
-            if limit is None or not c.is_ordered
-            else min(c.size, limit + len(named_cuts(self.schema, self.schema[c.name])) + int(c.missing))
-            for c in columns
+            min(c.size, self.binning.groups_beside(len(named_cuts(self.schema, self.schema[c.name]))) + int(c.missing))
+            if merged and c.is_ordered
+            else c.size
+            for c in (self.fine[name] for name in self.names)
         )
 
     @cached_property

@@ -51,15 +51,17 @@ def read_errata(package: str, numbers: Mapping[str, object]) -> tuple[Erratum, .
     return tuple(Erratum.model_validate({key: put_in(text, numbers) for key, text in item.items()}) for item in items)
 
 
-def written_part(package: str, name: str, numbers: Mapping[str, Any], **shown: Any) -> Part:
+def written_part(
+    package: str, name: str, numbers: Mapping[str, Any], more: Iterable[Comparison] = (), **shown: Any
+) -> Part:
     """Return a part with the text, comparisons and notes that ``parts.toml`` of its paper has, and what is ``shown``.
 
-    A comparison with ``each`` stands once for each of the mappings that are listed under that name.
+    A comparison with ``each`` stands once for each of the mappings that are listed under that name; ``more`` follow.
     """
     texts = text_file("parts", package)[name]
     return Part(
         text=_filled(texts.get("text", ()), numbers),
-        comparisons=tuple(_comparisons(texts.get("comparisons", ()), numbers)),
+        comparisons=(*_comparisons(texts.get("comparisons", ()), numbers), *more),
         notes=_filled(texts.get("notes", ()), numbers),
         **shown,
     )

@@ -31,6 +31,7 @@ from sfumato.papers.reaedp.histograms import (
 )
 from sfumato.papers.reaedp.published import published_bound
 from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.report.texts import text_file
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,7 @@ class PrintedRow:
         return round(self.difference, 4) > self.bound
 
 
-TABLE_S3 = (
-    PrintedRow("Amazon and Google reviews", "y", 100_000, 3.0279, 3.0286, 0.00037),
-    PrintedRow("House Prices", "SalePrice", 1460, 3.4873, 3.5155, 0.01676),
-    PrintedRow("Home Credit", "AMT_INCOME_TOTAL", 100_000, 0.0004, 0.0034, 0.00037),
-    PrintedRow("Tabular feature engineering", "y_1", 10_000, 4.6645, 4.6640, 0.00300),
-    PrintedRow("r_diff", "y_1", 10_000, 0.0237, 0.0459, 0.00300),
-    PrintedRow("pow", "y_1", 10_000, 4.7066, 4.7065, 0.00300),
-    PrintedRow("US unemployment", "UNRATE", 601, 4.0457, 4.0894, 0.03645),
-)
+TABLE_S3 = tuple(PrintedRow(**row) for row in text_file("printed", "sfumato.papers.reaedp")["rows"])
 
 
 def figure_5(sources: Sources) -> Part:

@@ -11,10 +11,10 @@ from sfumato.papers.two_stage.learners.regressors import FittedRegressor
 from sfumato.papers.two_stage.learners.ridge_solvers import (
     InputRange,
     KernelFit,
+    KernelSpace,
     TargetScaler,
     fit_exact,
     least_error,
-    leave_one_out,
 )
 from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
@@ -68,14 +68,12 @@ def published_krr(train: Sample, centred: bool = False) -> KernelFit:
     Equation (7) has no intercept: far from all rows the answer is 0. ``centred`` mends that.
     """
     rows, targets = train[0], train[1][:, None]
-    kernel, box = (
-        RadialKernel("wendland", 1.0, rows.shape[1]),
-        InputRange(np.zeros(rows.shape[1]), np.ones(rows.shape[1])),
-    )
+    count = rows.shape[1]
     standard = TargetScaler.of(targets) if centred else TargetScaler(np.zeros(1), np.ones(1))
-    errors = leave_one_out(kernel.gram(rows, rows), standard.forward(targets), PUBLISHED_LAMBDAS)
+    space = KernelSpace(RadialKernel("wendland", 1.0, count), InputRange(np.zeros(count), np.ones(count)), standard)
+    errors = space.leave_one_out(rows, targets, PUBLISHED_LAMBDAS)
     chosen = least_error(PUBLISHED_LAMBDAS, errors, "leave-one-out")
-    return fit_exact(kernel, box, standard, rows, targets, chosen.penalty)
+    return fit_exact(space, rows, targets, chosen.penalty)
 
 
 def printed_errors(trial: Trial) -> dict[str, float]:

@@ -15,6 +15,7 @@ from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.disclosure_bounds import blended, published_bound
 from sfumato.papers.two_stage.trial import Trial, curve_chart, part, trial_of
+from sfumato.report.texts import text_file
 from sfumato.risk.interval_disclosure import interval_disclosure
 
 if TYPE_CHECKING:
@@ -26,17 +27,8 @@ ALPHA, ETA = 0.2, 1e-4
 BLENDS = (0.2, 0.5, 0.8, 1.0)
 KRR: dict[str, Any] = {"method": "nystrom", "landmarks": 30, "reach": 1.0}
 """One input and a smooth function: 30 landmarks are as good as all rows, and fast."""
-PRINTED_MARKUP = {"D'": (185.07, 133.23, 94.56, 97.29, 105.10), "D' + D*": (198.81, 142.48, 98.82, 101.71, 111.08)}
-PRINTED_RATIO = (99.90, 99.90, 99.95, 99.94, 99.93)
-PRINTED_MAPD = {"D'": 2.63, "D' + D*": 0.12}
-PRINTED_LID = 4.08
-PRINTED_ORIGINAL = {
-    "D": ((198.05, 141.68), 0.33),
-    "D* 0.2": ((199.68, 142.62), 0.32),
-    "D* 0.5": ((199.69, 142.64), 0.32),
-    "D* 0.8": ((199.70, 142.63), 0.32),
-    "D* 1": ((199.71, 142.63), 0.33),
-}
+PRINTED = text_file("printed", "sfumato.papers.two_stage")["prices"]
+"""The numbers of tables 4 and 8, in per cent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,16 +105,16 @@ def table_4(work: SharedResults) -> Part:
     found, samples = work.prices, {"D'": f"D' {HELD}", "D' + D*": f"D' + D* {HELD}"}
     numbers = {
         "brands": [
-            {"brand": i + 1, "printed": PRINTED_RATIO[i], "ratio": ratio} for i, ratio in enumerate(printed_ratios())
+            {"brand": i + 1, "printed": PRINTED["ratio"][i], "ratio": ratio} for i, ratio in enumerate(printed_ratios())
         ],
         "samples": [
-            {"name": name, "printed": PRINTED_MAPD[name], "mapd": mapd(ELASTICITIES, found.mean(key))}
+            {"name": name, "printed": PRINTED["mapd"][name], "mapd": mapd(ELASTICITIES, found.mean(key))}
             for name, key in samples.items()
         ],
         "rows": ROWS,
         "held": HELD,
         "alpha": ALPHA,
-        "printed_lid": PRINTED_LID,
+        "printed_lid": PRINTED["lid"],
         "lid": found.lid[ALPHA],
         "greedy": found.greedy,
         "bound": published_bound(ALPHA, 1, ETA, found.width),
@@ -133,7 +125,7 @@ def table_4(work: SharedResults) -> Part:
 
 def printed_ratios() -> FloatArray:
     """Return the profit ratios of the elasticities behind the printed mark-ups of D'."""
-    markups = np.array(PRINTED_MARKUP["D'"]) / 100
+    markups = np.array(PRINTED["markup"]["D'"]) / 100
     return optimal_profit_ratio(ELASTICITIES, -1 - 1 / markups)
 
 
@@ -143,7 +135,7 @@ def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
         estimates = [float(found.mean(key)[brand]) for key in samples.values()]
         markups = [100 * float(optimal_markup([value])[0]) for value in (beta, *estimates)]
         ratios = [100 * float(optimal_profit_ratio([beta], [value])[0]) for value in estimates]
-        printed = [f"{PRINTED_MARKUP[name][brand]:.2f}" for name in samples]
+        printed = [f"{PRINTED['markup'][name][brand]:.2f}" for name in samples]
         rows.append(
             (f"brand {brand + 1}", f"{markups[0]:.2f}", *printed, *(f"{v:.2f}" for v in (*markups[1:], *ratios)))
         )
@@ -157,12 +149,12 @@ def table_8(work: SharedResults) -> Part:
     samples = [
         {
             "name": name.replace("D* ", "D*, alpha "),
-            "printed": markups,
-            "deviation": deviation,
+            "printed": printed["markup"],
+            "deviation": printed["mapd"],
             "ours": optimal_markup(found.mean(name)[:2]),
             "mapd": mapd(ELASTICITIES, found.mean(name)),
         }
-        for name, (markups, deviation) in PRINTED_ORIGINAL.items()
+        for name, printed in PRINTED["original"].items()
     ]
     gaps = [abs(mapd(ELASTICITIES, found.mean(f"D* {a:g}")) - mapd(ELASTICITIES, found.mean("D"))) for a in BLENDS]
     return part("table 8", {"samples": samples, "gap": 100 * max(gaps)})

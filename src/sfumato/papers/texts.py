@@ -7,16 +7,19 @@ before its values, and a share that ends with ``%`` in per cent with a space: ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
 import numpy as np
 
+from sfumato.arrays import FloatArray
+from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.result import Comparison, Erratum, Part
 from sfumato.report.texts import text_file
 
 LISTS = (list, tuple, np.ndarray)
+DrawnValues = tuple[Sequence[Any], Mapping[str, Sequence[float] | FloatArray]]
 
 
 class _Measured(Formatter):
@@ -52,17 +55,34 @@ def read_errata(package: str, numbers: Mapping[str, object]) -> tuple[Erratum, .
 
 
 def written_part(
-    package: str, name: str, numbers: Mapping[str, Any], more: Iterable[Comparison] = (), **shown: Any
+    package: str,
+    name: str,
+    numbers: Mapping[str, Any],
+    drawn: Iterable[DrawnValues] = (),
+    more: Iterable[Comparison] = (),
+    **shown: Any,
 ) -> Part:
-    """Return a part with the text, comparisons and notes that ``parts.toml`` of its paper has, and what is ``shown``.
+    """Return a part with what ``parts.toml`` of its paper says of it: text, comparisons, notes, titles of charts.
 
-    A comparison with ``each`` stands once for each of the mappings that are listed under that name; ``more`` follow.
+    What has ``each`` stands once for each of the mappings that are listed under that name in ``numbers``. ``drawn`` are
+    the values of the charts in their order: a place for each value, and the heights by name. ``more`` comparisons and
+    whatever else is ``shown`` follow. The table ``charts`` of the file has settings that all its charts share.
     """
-    texts = text_file("parts", package)[name]
+    whole = text_file("parts", package)
+    texts, shared = whole[name], whole.get("charts", {})
+    charts = (
+        _chart({**shared.get(style.get("kind", "lines"), {}), **style}, values, *both)
+        for (style, values), both in zip(_repeated(texts.get("charts", ()), numbers), drawn, strict=True)
+    )
+    rows = _repeated(texts.get("comparisons", ()), numbers)
     return Part(
         text=_filled(texts.get("text", ()), numbers),
-        comparisons=(*_comparisons(texts.get("comparisons", ()), numbers), *more),
+        comparisons=(
+            *(Comparison(**{key: put_in(cell, values) for key, cell in row.items()}) for row, values in rows),
+            *more,
+        ),
         notes=_filled(texts.get("notes", ()), numbers),
+        charts=(*charts, *shown.pop("charts", ())),
         **shown,
     )
 
@@ -71,8 +91,27 @@ def _filled(lines: Iterable[str], numbers: Mapping[str, Any]) -> tuple[str, ...]
     return tuple(put_in(line, numbers) for line in lines)
 
 
-def _comparisons(items: Iterable[Mapping[str, str]], numbers: Mapping[str, Any]) -> Iterator[Comparison]:
+def _repeated(
+    items: Iterable[Mapping[str, Any]], numbers: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
+    """Yield every item with the numbers that go into it, as often as it stands on the page."""
     for item in items:
-        cells = {key: text for key, text in item.items() if key != "each"}
+        own = {key: value for key, value in item.items() if key != "each"}
         for row in numbers[item["each"]] if "each" in item else ({},):
-            yield Comparison.model_validate({key: put_in(text, {**numbers, **row}) for key, text in cells.items()})
+            yield own, {**numbers, **row}
+
+
+def _chart(
+    style: dict[str, Any],
+    numbers: Mapping[str, Any],
+    at: Sequence[Any],
+    heights: Mapping[str, Sequence[float] | FloatArray],
+) -> Chart:
+    """Return a chart; a horizontal line is at a number, or at the number of that name."""
+    draw = {"lines": line_chart, "bars": bar_chart}[style.pop("kind", "lines")]
+    title, label = (put_in(style.pop(key, ""), numbers) for key in ("title", "label"))
+    axes = (put_in(style.pop("x"), numbers), put_in(style.pop("y"), numbers))
+    if "rules" in style:
+        places = style["rules"].items()
+        style["rules"] = tuple((word, numbers[place] if isinstance(place, str) else place) for word, place in places)
+    return draw(title, axes, at, {name: tuple(each) for name, each in heights.items()}, label, **style)

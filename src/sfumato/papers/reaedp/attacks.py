@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.entropy import shannon
-from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data, part
 from sfumato.papers.reaedp.published import published_pair
 from sfumato.papers.result import Part, ValueTable, value_table
@@ -31,6 +30,7 @@ from sfumato.risk.homogeneity import Laplace
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 TRIALS, RUNS = 200, 5
 OUR_TRIALS = 4000
+KINDS = ("membership", "linkage")
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,9 @@ def figure_7(sources: Sources) -> Part:
     counts = bins_from_data(sources.prices)
     printed, ours = published_attacks(counts), corrected_attacks(counts)
     at_one = EPSILONS.index(1.0)
+    best, ceilings = ([rate(epsilon) for epsilon in EPSILONS] for rate in (optimal_rate, dp_ceiling))
     numbers = {
+        "attacks": [{"kind": kind} for kind in KINDS],
         "pairs": TRIALS,
         "runs": RUNS,
         "seed": SEED,
@@ -157,7 +159,10 @@ def figure_7(sources: Sources) -> Part:
         "figure 7",
         numbers,
         values=(_published_values(printed), _our_values(ours)),
-        charts=(_chart("membership", printed, ours), _chart("linkage", printed, ours)),
+        drawn=[
+            (EPSILONS, {**_accuracies(printed, ours, kind), "best attack, exact": best, "ceiling": ceilings})
+            for kind in KINDS
+        ],
     )
 
 
@@ -197,22 +202,11 @@ def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
     )
 
 
-def _chart(kind: str, printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]) -> Chart:
+def _accuracies(
+    printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...], kind: str
+) -> dict[str, list[float]]:
     member = kind == "membership"
-    heights = {
+    return {
         "published protocol": [p.accuracy if member else p.linkage for p in printed],
         "corrected": [(c.learnt if member else c.linkage).rate for c in ours],
-        "best attack, exact": [optimal_rate(epsilon) for epsilon in EPSILONS],
-        "ceiling": [dp_ceiling(epsilon) for epsilon in EPSILONS],
     }
-    return line_chart(
-        kind,
-        ("epsilon", "accuracy"),
-        EPSILONS,
-        heights,
-        f"Accuracy of {kind} attacks against epsilon.",
-        rules=(("guessing", 0.5),),
-        top=1.0,
-        bottom=0.45,
-        muted_first=True,
-    )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from sfumato.entropy import sensitivity
-from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Sources, part
 from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
 from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.texts import DrawnValues
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 SAMPLED_SIZES = (50, 100, 200, 500, 1000)
@@ -21,6 +22,7 @@ TRIALS = 5
 ORDERS = (0.5, 1.5, 2.0, 3.0, 5.0, 10.0)
 PRINTED_CONSTANTS = (2.89, 8.66, 5.77, 4.33, 3.61, 3.21)
 RECORDS, CELLS = 1000, 30
+GRID = (2, 3, 4, 6, 8, 11, 16, 22, 30, 45, 64, 100)
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,9 @@ def smallest_violation(order: float, n: int = RECORDS) -> int | None:
     """
     bound = published_renyi_bound(n, order)
 
-    def breaks(cells: int) -> bool:
-        return sensitivity(n, cells, order) > bound
-
-    # The exact sensitivity cannot fall when cells are added, so the first violation is found by halving.
-    low, high = 1, 2
-    while not breaks(high):
-        if high >= n:
-            return None
-        low, high = high, min(2 * high, n)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if breaks(middle) else (middle, high)
-    return high
+    # The exact sensitivity cannot fall when cells are added.
+    first = bisect_right(range(2, n + 1), bound, key=lambda cells: sensitivity(n, cells, order)) + 2
+    return first if first <= n else None
 
 
 def figure_3(_: Sources) -> Part:
@@ -93,18 +85,7 @@ def figure_3(_: Sources) -> Part:
         "figure 3",
         numbers,
         values=(value_table("Replacement of one record, bits", ("n", "exact", "printed (4)", "ratio"), rows, words=0),),
-        charts=(_bound_chart(bound, exact),),
-    )
-
-
-def _bound_chart(bound: list[float], exact: list[float]) -> Chart:
-    return line_chart(
-        "",
-        ("records n", "bits"),
-        SIZES,
-        {"printed bound, (4)": bound, "exact, h2(1/n)": exact},
-        "Entropy sensitivity against n: printed bound and exact.",
-        muted_first=True,
+        drawn=[(SIZES, {"printed bound, (4)": bound, "exact, h2(1/n)": exact})],
     )
 
 
@@ -134,12 +115,12 @@ def figure_4(_: Sources) -> Part:
     return part(
         "figure 4",
         {"trials": TRIALS, "seed": SEED, "to_bound": (min(to_bound), max(to_bound)), "spans": spans},
-        charts=_sampled_charts(found),
+        drawn=_sampled_values(found),
         values=(value_table("Largest change of entropy, bits", header, rows, words=0),),
     )
 
 
-def _sampled_charts(found: tuple[Sampled, ...]) -> tuple[Chart, ...]:
+def _sampled_values(found: tuple[Sampled, ...]) -> list[DrawnValues]:
     means = [float(np.mean([s.mean for s in found if s.n == n])) for n in SAMPLED_SIZES]
     largest = [max(s.largest for s in found if s.n == n) for n in SAMPLED_SIZES]
     bound = [published_bound(n) for n in SAMPLED_SIZES]
@@ -148,23 +129,8 @@ def _sampled_charts(found: tuple[Sampled, ...]) -> tuple[Chart, ...]:
         "mean / printed bound": [a / b for a, b in zip(means, bound, strict=True)],
         "max / exact": [a / b for a, b in zip(largest, exact, strict=True)],
     }
-    return (
-        line_chart(
-            "change of entropy",
-            ("records n", "bits"),
-            SAMPLED_SIZES,
-            {"printed bound, (4)": bound, "exact": exact, "sampled max": largest, "sampled mean": means},
-            "Sampled, exact and printed sensitivity against n.",
-            muted_first=True,
-        ),
-        bar_chart(
-            "ratios",
-            ("records n", "ratio"),
-            [f"{n:,}" for n in SAMPLED_SIZES],
-            ratios,
-            "Ratios of sampled to printed and exact sensitivity by n.",
-        ),
-    )
+    curves = {"printed bound, (4)": bound, "exact": exact, "sampled max": largest, "sampled mean": means}
+    return [(SAMPLED_SIZES, curves), ([f"{n:,}" for n in SAMPLED_SIZES], ratios)]
 
 
 def table_s1(_: Sources) -> Part:
@@ -185,7 +151,7 @@ def table_s1(_: Sources) -> Part:
         "table S1",
         {"half": half, "printed_half": printed_half, "times": half / printed_half},
         values=(ValueTable(title="Replacement of one record", header=header, rows=rows, numbers=tuple(range(6))),),
-        charts=(_renyi_chart(),),
+        drawn=[(GRID, {f"order {order:g}": _violations(order) for order in (2.0, 3.0, 10.0)})],
     )
 
 
@@ -203,17 +169,5 @@ def _renyi_row(order: float, printed: float | None) -> tuple[str, ...]:
     )
 
 
-def _renyi_chart() -> Chart:
-    grid = (2, 3, 4, 6, 8, 11, 16, 22, 30, 45, 64, 100)
-    ratios = {
-        f"order {order:g}": [sensitivity(RECORDS, m, order) / published_renyi_bound(RECORDS, order) for m in grid]
-        for order in (2.0, 3.0, 10.0)
-    }
-    return line_chart(
-        "exact sensitivity / printed bound, n = 1,000",
-        ("cells", "ratio"),
-        grid,
-        ratios,
-        "Ratio of the exact Renyi sensitivity to the printed bound against the number of cells.",
-        rules=(("violated above 1", 1.0),),
-    )
+def _violations(order: float) -> list[float]:
+    return [sensitivity(RECORDS, cells, order) / published_renyi_bound(RECORDS, order) for cells in GRID]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.entropy import sensitivity
-from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import (
     BINS,
     CELL_TRIALS,
@@ -31,6 +30,7 @@ from sfumato.papers.reaedp.histograms import (
 )
 from sfumato.papers.reaedp.published import published_bound
 from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.texts import DrawnValues
 from sfumato.report.texts import text_file
 
 
@@ -61,8 +61,8 @@ TABLE_S3 = tuple(PrintedRow(**row) for row in text_file("printed", "sfumato.pape
 
 def figure_5(sources: Sources) -> Part:
     """Return figure 5: four baselines against epsilon."""
-    prices, counts = sources.prices, bins_from_data(sources.prices)
-    errors, bound = baseline_errors(counts), published_bound(len(prices))
+    prices = sources.prices
+    errors, bound = baseline_errors(bins_from_data(prices)), published_bound(len(prices))
     direct = tuple(sensitivity(len(prices), BINS) / e.epsilon for e in errors)
     below = [
         f"{name} at epsilon {e.epsilon:g}"
@@ -71,6 +71,9 @@ def figure_5(sources: Sources) -> Part:
         if error <= bound
     ]
     at_one = next(i for i, e in enumerate(errors) if e.epsilon == 1)
+    grid = tuple(e.epsilon for e in errors)
+    entropy = {name: [e.entropy[i] for e in errors] for i, name in enumerate(MECHANISMS)}
+    counts = {name: [e.counts[i] for e in errors] for i, name in enumerate(MECHANISMS)}
     numbers = {
         "bins": BINS,
         "trials": TRIALS,
@@ -84,7 +87,10 @@ def figure_5(sources: Sources) -> Part:
         "figure 5",
         numbers,
         values=_baseline_values(errors, direct),
-        charts=_baseline_charts(errors, bound, direct),
+        drawn=[
+            (grid, {"printed bound": (bound,) * len(grid), **entropy, "entropy alone, exact": direct}),
+            (grid, counts),
+        ],
     )
 
 
@@ -99,29 +105,6 @@ def _baseline_values(errors: tuple[Errors, ...], direct: tuple[float, ...]) -> t
     )
 
 
-def _baseline_charts(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Chart, ...]:
-    grid = tuple(e.epsilon for e in errors)
-    entropy = {name: [e.entropy[i] for e in errors] for i, name in enumerate(MECHANISMS)}
-    counts = {name: [e.counts[i] for e in errors] for i, name in enumerate(MECHANISMS)}
-    return (
-        line_chart(
-            "entropy error",
-            ("epsilon", "bits"),
-            grid,
-            {"printed bound": (bound,) * len(grid), **entropy, "entropy alone, exact": direct},
-            "Entropy error of five mechanisms against epsilon.",
-            muted_first=True,
-        ),
-        line_chart(
-            "count error",
-            ("epsilon", "mean error of a count"),
-            grid,
-            counts,
-            "Mean error of counts of four mechanisms against epsilon.",
-        ),
-    )
-
-
 def figure_6(sources: Sources) -> Part:
     """Return figure 6: entropy error by number of bins."""
     errors, bound = errors_by_cells(sources.prices), published_bound(len(sources.prices))
@@ -132,18 +115,11 @@ def figure_6(sources: Sources) -> Part:
         for place, error in zip(places, errors, strict=True)
     )
     header = ("bins m", "mean error, bits", "printed bound", "")
-    chart = bar_chart(
-        "",
-        ("bins m", "bits"),
-        places,
-        {"printed bound": (bound,) * len(CELLS), "mean error": errors},
-        "Entropy error and printed bound by number of bins.",
-    )
     return part(
         "figure 6",
         {"trials": CELL_TRIALS, "seed": SEED, "above": above},
         values=(ValueTable(title="", header=header, rows=rows, numbers=(0, 1, 2)),),
-        charts=(chart,),
+        drawn=[(places, {"printed bound": (bound,) * len(CELLS), "mean error": errors})],
     )
 
 
@@ -163,27 +139,14 @@ def figure_8(sources: Sources) -> Part:
         "most": 2 * len(sources.prices),
         "scales": [{"words": w, "error": e.mean(), "above": (e > bound).mean()} for w, e in errors.items()],
     }
-    return part("figure 8", numbers, charts=_histogram_charts("SalePrice", noisy_histogram_run(sources.prices)))
+    return part("figure 8", numbers, _histogram_values(noisy_histogram_run(sources.prices)))
 
 
-def _histogram_charts(name: str, run: OneRun) -> tuple[Chart, ...]:
+def _histogram_values(run: OneRun) -> list[DrawnValues]:
     counts, noisy = (tuple(float(v) for v in np.round(values, 2)) for values in (run.counts, run.noisy))
-    return (
-        bar_chart(
-            f"{name}: counts",
-            ("bin", "count"),
-            [str(i) for i in range(1, len(counts) + 1)],
-            {"original": counts, "noisy, epsilon 1": noisy},
-            f"Original and noisy counts of {name} by bin.",
-        ),
-        bar_chart(
-            f"{name}: entropy",
-            ("", "bits"),
-            ["H"],
-            {"original": [run.entropy], "noisy, epsilon 1": [run.noisy_entropy]},
-            f"Entropy of {name} before and after noise.",
-        ),
-    )
+    bins = [str(i) for i in range(1, len(counts) + 1)]
+    entropies = {"original": [run.entropy], "noisy, epsilon 1": [run.noisy_entropy]}
+    return [(bins, {"original": counts, "noisy, epsilon 1": noisy}), (["H"], entropies)]
 
 
 def table_iv(sources: Sources) -> Part:
@@ -253,6 +216,6 @@ def figure_s4(sources: Sources) -> Part:
         "figure S4",
         {"columns": [{"name": name, "run": run} for name, run in runs.items()]},
         values=(_table("", rows),),
-        charts=tuple(chart for name, run in runs.items() for chart in _histogram_charts(name, run)),
+        drawn=[chart for run in runs.values() for chart in _histogram_values(run)],
         charts_a_row=2,
     )

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.plausible_deniability import pass_rate
-from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import BINS, Sources, part, public_bins
 from sfumato.papers.reaedp.published import (
     NO_GUARANTEE,
@@ -50,7 +49,10 @@ def figure_1(sources: Sources) -> Part:
     rates = {k: tuple(_rate(seeds, k, gamma) for gamma in GAMMAS) for k in KS}
     shown = {(k, gamma): rates[k][GAMMAS.index(gamma)] for k in KS for gamma in SHOWN}
     weakest, strongest = (stated_guarantee(k, THRESHOLD, 2.0, EPSILON0)[1] for k in (KS[0], KS[-1]))
+    simulated = {k: tuple(simulated_rate(k, gamma) for gamma in GAMMAS) for k in KS}
+    kinds = {"real mechanism, exact": rates, "authors' formula, simulated": simulated}
     numbers = {
+        "kinds": [{"kind": kind} for kind in kinds],
         "rows": ROWS,
         "bins": BINS,
         "falling": [shown[k, 2.0] for k in KS],
@@ -63,28 +65,12 @@ def figure_1(sources: Sources) -> Part:
         "figure 1",
         numbers,
         values=(_rates(shown), _guarantees(), _counterexamples()),
-        charts=(_chart("real mechanism, exact", rates), _chart("authors' formula, simulated", _formula())),
+        drawn=[(GAMMAS, {f"k = {k}": rate for k, rate in each.items()}) for each in kinds.values()],
     )
 
 
 def _rate(seeds: NDArray[np.int64], k: int, gamma: float) -> float:
     return pass_rate(seeds, kernel_proposals(), k=k, gamma=gamma, epsilon0=EPSILON0)
-
-
-def _formula() -> dict[int, tuple[float, ...]]:
-    return {k: tuple(simulated_rate(k, gamma) for gamma in GAMMAS) for k in KS}
-
-
-def _chart(title: str, rates: dict[int, tuple[float, ...]]) -> Chart:
-    return line_chart(
-        title,
-        ("gamma", "pass rate"),
-        GAMMAS,
-        {f"k = {k}": rate for k, rate in rates.items()},
-        f"Pass rate against gamma for four k: {title}.",
-        logarithmic=False,
-        top=1.0,
-    )
 
 
 def _rates(shown: dict[tuple[int, float], float]) -> ValueTable:

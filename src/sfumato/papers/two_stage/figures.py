@@ -19,8 +19,6 @@ from sfumato.papers.two_stage.trial import (
     SEED,
     STAGES,
     Trial,
-    bars,
-    curve_chart,
     moment_errors,
     part,
     single_stage,
@@ -82,6 +80,7 @@ def figure_4(work: SharedResults) -> Part:
     least = min(tv, key=lambda stage: tv[stage])
     numbers = {
         "original": work.original_error,
+        "original_of_networks": work.networks.original_error,
         "networks": network_note(work),
         "drops": drops,
         "ranges": "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in alone),
@@ -94,23 +93,11 @@ def figure_4(work: SharedResults) -> Part:
     return part(
         "figure 4",
         numbers,
-        charts=(
-            curve_chart(
-                "(a) Error on D*, first stages",
-                ("alpha", "MSE"),
-                ALPHAS,
-                {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
-                rules=(("on D", work.original_error),),
-            ),
-            curve_chart(
-                "(b) Stages that learn",
-                ("alpha", "MSE"),
-                ALPHAS,
-                {s: work.networks.stages[s].alone for s in learnt},
-                rules=(("on D", work.networks.original_error),),
-            ),
-            bars("(c) Total variation", ("first stage", "mean TV of columns"), tuple(tv), {"TV": list(tv.values())}),
-        ),
+        drawn=[
+            (ALPHAS, {stage: np.minimum(work.alone[stage], 0.1) for stage in STAGES}),
+            (ALPHAS, {stage: work.networks.stages[stage].alone for stage in learnt}),
+            (tuple(tv), {"TV": list(tv.values())}),
+        ],
     )
 
 
@@ -126,6 +113,7 @@ def figure_5(work: SharedResults) -> Part:
     early = work.gains["Random", "krr"][0] > 0.2
     numbers = {
         "tolerance": ETA,
+        "stages": [{"stage": stage} for stage in COMPARED],
         "spans": {stage: _span(work.gains[stage, "krr"]) for stage in COMPARED},
         "moves": {stage: 100 * width for stage, width in spread.items()},
         "random": EARLIER if early else "agrees",
@@ -136,19 +124,10 @@ def figure_5(work: SharedResults) -> Part:
     return part(
         "figure 5",
         numbers,
-        charts=(
-            *(
-                curve_chart(
-                    f"Delta-MSE, {stage}",
-                    ("alpha", "Delta-MSE"),
-                    FEW_ALPHAS,
-                    {MODELS[m]: work.gains[stage, m].tolist() for m in MODELS},
-                    rules=(("no gain", 0.0),),
-                )
-                for stage in COMPARED
-            ),
-            curve_chart("LID", ("alpha", "LID"), FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
-        ),
+        drawn=[
+            *((FEW_ALPHAS, {MODELS[m]: work.gains[stage, m] for m in MODELS}) for stage in COMPARED),
+            (FEW_ALPHAS, lids),
+        ],
     )
 
 
@@ -161,6 +140,8 @@ def figure_6(work: SharedResults) -> Part:
     names = ("D'", "SH, one stage", "SH-KRR, two stages")
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
     wins = [MODELS[m] for m in MODELS if found[m][2] < found[m][1]]
+    alone = {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
+    one_stage = {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS}
     numbers = {
         "alpha": HALF,
         "networks": network_note(work),
@@ -173,15 +154,7 @@ def figure_6(work: SharedResults) -> Part:
     return part(
         "figure 6",
         numbers,
-        charts=(
-            bars(
-                "Error on D' + D*",
-                ("public model", "MSE"),
-                tuple(MODELS.values()),
-                {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
-                | {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS},
-            ),
-        ),
+        drawn=[(tuple(MODELS.values()), alone | one_stage)],
     )
 
 
@@ -226,14 +199,7 @@ def figure_7(work: SharedResults) -> Part:
         "figure 7",
         numbers,
         values=(value_table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
-        charts=(
-            bars(
-                "Relative deviation",
-                ("first stage", "deviation, at most 2"),
-                tuple(kept),
-                {part: [min(float(each[i]), 2.0) for each in kept.values()] for i, part in enumerate(MOMENTS)},
-            ),
-        ),
+        drawn=[(tuple(kept), {part: [min(float(e[i]), 2.0) for e in kept.values()] for i, part in enumerate(MOMENTS)})],
     )
 
 
@@ -265,6 +231,7 @@ def figure_8(work: SharedResults) -> Part:
     public = {m: float(np.mean([t.public_errors[m] for t in work.trials])) for m in MODELS}
     best = {m: min(found, key=lambda second: found[second][m]) for m in MODELS}
     wins = sum(second == "krr" for second in best.values())
+    outputs = {f"{MODELS[second][1:]} outputs": list(found[second].values()) for second in MODELS}
     close = "nearly: a close second where it is not the best" if wins else "NOT reproduced"
     numbers = {
         "alpha": HALF,
@@ -276,14 +243,7 @@ def figure_8(work: SharedResults) -> Part:
     return part(
         "figure 8",
         numbers,
-        charts=(
-            bars(
-                "Error on D' + D*",
-                ("public model", "MSE"),
-                tuple(MODELS.values()),
-                {"D'": list(public.values()), **{f"{MODELS[s][1:]} outputs": list(found[s].values()) for s in MODELS}},
-            ),
-        ),
+        drawn=[(tuple(MODELS.values()), {"D'": list(public.values())} | outputs)],
     )
 
 

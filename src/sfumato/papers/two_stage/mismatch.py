@@ -11,7 +11,7 @@ from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, targ
 from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SharedResults
-from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, curve_chart, part, tvd_1_w20
+from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, part, tvd_1_w20
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPREAD = 0.14
@@ -44,28 +44,11 @@ def figure_12(work: SharedResults) -> Part:
     return part(
         "figure 12",
         numbers,
-        charts=(
-            curve_chart(
-                "(a) Delta-MSE",
-                ("total variation of x3", "Delta-MSE"),
-                [float(f"{far[p]:.3f}") for p in order],
-                drawn,
-                rules=(("no gain", 0.0),),
-            ),
-            curve_chart(
-                "(b) #KRR",
-                ("mean of x3 in the test rows", "MSE"),
-                MEANS,
-                {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
-            ),
-            curve_chart(
-                "(c) Prices, Delta-MSE",
-                ("noise on log prices", "Delta-MSE"),
-                NOISES,
-                {MODELS[m]: g for m, g in prices.items()},
-                rules=(("no gain", 0.0),),
-            ),
-        ),
+        drawn=[
+            ([float(f"{far[place]:.3f}") for place in order], drawn),
+            (MEANS, {"D'": errors[0][:, 0], "D' + D*": errors[0][:, 1]}),
+            (NOISES, {MODELS[m]: gain for m, gain in prices.items()}),
+        ],
     )
 
 
@@ -122,6 +105,7 @@ def figure_13(work: SharedResults) -> Part:
     both = {"prices": prices, "nonlinear": work.gains}
     flat = {name: 100 * max(float(np.ptp(each["SH", m])) for m in MODELS) for name, each in both.items()}
     numbers = {
+        "stages": [{"stage": stage} for stage in COMPARED],
         "flat": flat,
         "verdict": "agrees for KRR; trees on 500 rows move a little" if flat["nonlinear"] > 10 else "agrees",
         "blind": {name: [100 * each["Random", m][0] for m in MODELS] for name, each in both.items()},
@@ -129,14 +113,5 @@ def figure_13(work: SharedResults) -> Part:
     return part(
         "figure 13",
         numbers,
-        charts=tuple(
-            curve_chart(
-                f"Prices, {stage}",
-                ("alpha", "Delta-MSE"),
-                FEW_ALPHAS,
-                {MODELS[m]: prices[stage, m].tolist() for m in MODELS},
-                rules=(("no gain", 0.0),),
-            )
-            for stage in COMPARED
-        ),
+        drawn=[(FEW_ALPHAS, {MODELS[m]: prices[stage, m] for m in MODELS}) for stage in COMPARED],
     )

@@ -14,7 +14,7 @@ from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, pric
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.disclosure_bounds import blended, published_bound
-from sfumato.papers.two_stage.trial import Trial, curve_chart, part, trial_of
+from sfumato.papers.two_stage.trial import Trial, part, trial_of
 from sfumato.report.texts import text_file
 from sfumato.risk.interval_disclosure import interval_disclosure
 
@@ -176,5 +176,5 @@ def figure_9(work: SharedResults) -> Part:
     return part(
         "figure 9",
         numbers,
-        charts=(curve_chart("MAPD", ("rows of D'", "MAPD, %"), SIZES, {"D'": public, "D' + D*": combined}),),
+        drawn=[(SIZES, {"D'": public, "D' + D*": combined})],
     )

@@ -14,7 +14,7 @@ from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, RealTable, S
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.published.disclosure_bounds import blended
-from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, bars, part, trial_of
+from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, part, trial_of
 from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def table_7(work: SharedResults) -> Part:
     """Check every requirement of the provider and of the public."""
     found = work.real
     rows = [row for each in found.values() for row in (*_provider(each), _public(each))]
-    return part("table 7", {}, rows, values=(_disclosures(found), _gains(found)))
+    return part("table 7", {}, more=rows, values=(_disclosures(found), _gains(found)))
 
 
 def _provider(found: RealTableResult) -> tuple[Comparison, Comparison]:
@@ -208,31 +208,17 @@ def figure_10(work: SharedResults) -> Part:
         for unit in (0, 1)
     ]
     gained = sum(each.gain(model) >= each.table.least_gain for each in found.values() for model in MODELS)
-    names = tuple(found)
+    lids = {
+        "required": [each.table.max_lid[0] for each in found.values()],
+        "by unit": [each.inputs[0] for each in found.values()],
+        "by range": [each.inputs[1] for each in found.values()],
+    }
+    gains = {"required": [each.table.least_gain for each in found.values()]}
+    gains |= {MODELS[m]: [each.gain(m) for each in found.values()] for m in MODELS}
     return part(
         "figure 10",
         {"by_unit": met[0], "by_range": met[1], "met": gained},
-        charts=(
-            bars(
-                "(a) LID of inputs",
-                ("table", "LID"),
-                names,
-                {
-                    "required": [f.table.max_lid[0] for f in found.values()],
-                    "by unit": [f.inputs[0] for f in found.values()],
-                    "by range": [f.inputs[1] for f in found.values()],
-                },
-            ),
-            bars(
-                "(b) Delta-MSE",
-                ("table", "Delta-MSE"),
-                names,
-                {
-                    "required": [f.table.least_gain for f in found.values()],
-                    **{MODELS[m]: [f.gain(m) for f in found.values()] for m in MODELS},
-                },
-            ),
-        ),
+        drawn=[(tuple(found), lids), (tuple(found), gains)],
     )
 
 
@@ -260,20 +246,10 @@ def figure_11(work: SharedResults) -> Part:
     return part(
         "figure 11",
         numbers,
-        charts=(
-            bars(
-                "(a) Error on D* over that on D",
-                ("table", "ratio"),
-                tuple(work.real),
-                {MODELS[m]: values for m, values in ratios.items()},
-            ),
-            bars(
-                "(b) Prices, brand 1",
-                ("model", "MSE"),
-                tuple(MODELS.values()),
-                {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]},
-            ),
-        ),
+        drawn=[
+            (tuple(work.real), {MODELS[m]: values for m, values in ratios.items()}),
+            (tuple(MODELS.values()), {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]}),
+        ],
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.papers.charts import Chart, bar_chart, line_chart
-from sfumato.papers.result import Comparison, Erratum, Part
+from sfumato.papers.result import Comparison, Erratum, Part, ValueTable
 from sfumato.report.texts import text_file
 
 LISTS = (list, tuple, np.ndarray)
@@ -62,10 +62,10 @@ def written_part(
     more: Iterable[Comparison] = (),
     **shown: Any,
 ) -> Part:
-    """Return a part with what ``parts.toml`` of its paper says of it: text, comparisons, notes, titles of charts.
+    """Return a part with what ``parts.toml`` of its paper says of it: text, comparisons, notes, tables, chart titles.
 
-    What has ``each`` stands once for each of the mappings that are listed under that name in ``numbers``. ``drawn`` are
-    the values of the charts in their order: a place for each value, and the heights by name. ``more`` comparisons and
+    What has ``each`` stands once for each of the rows that are listed under that name in ``numbers``. ``drawn`` are the
+    numbers of the charts in their order: a place for each value, and the heights by name. ``more`` comparisons and
     whatever else is ``shown`` follow. The table ``charts`` of the file has settings that all its charts share.
     """
     whole = text_file("parts", package)
@@ -83,6 +83,7 @@ def written_part(
         ),
         notes=_filled(texts.get("notes", ()), numbers),
         charts=(*charts, *shown.pop("charts", ())),
+        values=(*(_table(item, numbers) for item in texts.get("values", ())), *shown.pop("values", ())),
         **shown,
     )
 
@@ -97,8 +98,21 @@ def _repeated(
     """Yield every item with the numbers that go into it, as often as it stands on the page."""
     for item in items:
         own = {key: value for key, value in item.items() if key != "each"}
-        for row in numbers[item["each"]] if "each" in item else ({},):
-            yield own, {**numbers, **row}
+        yield from ((own, values) for values in _rows(item["each"], numbers)) if "each" in item else ((own, numbers),)
+
+
+def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all numbers with those of each row of that name; a row that is no mapping is called ``row``."""
+    for row in numbers[name]:
+        yield {**numbers, **(row if isinstance(row, Mapping) else {"row": row})}
+
+
+def _table(item: Mapping[str, Any], numbers: Mapping[str, Any]) -> ValueTable:
+    """Return a table of values: ``rows`` has the cells of a row by the name under which its numbers are listed."""
+    header, rows = _filled(item["header"], numbers), item["rows"].items()
+    cells = tuple(_filled(row, values) for name, row in rows for values in _rows(name, numbers))
+    right = tuple(item["numbers"]) if "numbers" in item else tuple(range(item.get("words", 1), len(header)))
+    return ValueTable(title=put_in(item.get("title", ""), numbers), header=header, rows=cells, numbers=right)
 
 
 def _chart(

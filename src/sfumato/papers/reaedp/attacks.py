@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.entropy import shannon
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data, part
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.risk.attacks import (
     AttackResult,
     FreshReferenceLinkage,
@@ -142,6 +142,11 @@ def figure_7(sources: Sources) -> Part:
     best, ceilings = ([rate(epsilon) for epsilon in EPSILONS] for rate in (optimal_rate, dp_ceiling))
     numbers = {
         "attacks": [{"kind": kind} for kind in KINDS],
+        "printed": printed,
+        "ours": [
+            {"row": point, "optimum": optimum, "neighbours": neighbour_rate(point.epsilon), "ceiling": ceiling}
+            for point, optimum, ceiling in zip(ours, best, ceilings, strict=True)
+        ],
         "pairs": TRIALS,
         "runs": RUNS,
         "seed": SEED,
@@ -158,47 +163,10 @@ def figure_7(sources: Sources) -> Part:
     return part(
         "figure 7",
         numbers,
-        values=(_published_values(printed), _our_values(ours)),
         drawn=[
             (EPSILONS, {**_accuracies(printed, ours, kind), "best attack, exact": best, "ceiling": ceilings})
             for kind in KINDS
         ],
-    )
-
-
-def _published_values(printed: tuple[PrintedAttackPoint, ...]) -> ValueTable:
-    rows = tuple(
-        (f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
-        for p in printed
-    )
-    return value_table(
-        "Published protocol, run again",
-        ("epsilon", "accuracy on training data", "AUC", "linkage to itself"),
-        rows,
-        words=0,
-    )
-
-
-def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
-    rows = tuple(
-        (
-            f"{c.epsilon:g}",
-            *(
-                f"{r.rate:.3f} ({r.interval.low:.3f}, {r.interval.high:.3f})"
-                for r in (c.learnt, c.linkage, c.likelihood)
-            ),
-            f"{optimal_rate(c.epsilon):.4f}",
-            f"{neighbour_rate(c.epsilon):.4f}",
-            f"{dp_ceiling(c.epsilon):.4f}",
-        )
-        for c in ours
-    )
-    header = ("epsilon", "learnt", "linkage", "likelihood ratio", "exact", "one added record", "ceiling")
-    return value_table(
-        "Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
-        header,
-        rows,
-        words=0,
     )
 
 

@@ -55,12 +55,11 @@ class Sources:
     @cached_property
     def prices(self) -> Numbers:
         """Sale prices of 1,460 houses, in the order of the file."""
-        return read_numbers(self.folder, PRICES, [COLUMNS[PRICES]])[0]
+        return self.column(PRICES)
 
-    @cached_property
-    def unrate(self) -> Numbers:
-        """601 monthly unemployment rates."""
-        return read_numbers(self.folder, UNRATE, [COLUMNS[UNRATE]])[0]
+    def column(self, file: str) -> Numbers:
+        """Return the column of a file: sale prices, or 601 monthly unemployment rates."""
+        return read_numbers(self.folder, file, [COLUMNS[file]])[0]
 
 
 def bins_from_data(values: Numbers, bins: int = BINS) -> Counts:
@@ -114,6 +113,16 @@ class OneRun:
     def difference(self) -> float:
         """How far the noise moved the entropy."""
         return abs(self.entropy - self.noisy_entropy)
+
+    @property
+    def ratio(self) -> float:
+        """The change over the printed bound."""
+        return self.difference / self.bound
+
+    @property
+    def records(self) -> int:
+        """How many records were counted."""
+        return int(self.counts.sum())
 
 
 def noisy_histogram_run(values: Numbers, epsilon: float = 1.0, seed: int = SEED) -> OneRun:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.papers.charts import Chart, Series
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources, part
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 
 SIDE = 64
@@ -99,6 +99,7 @@ def figure_s1(_: Sources) -> Part:
     drawn = ("psnr", "mae")
     numbers = {
         "measures": [{"title": MEASURES[name]} for name in drawn],
+        "qualities": _qualities(found, EPSILONS),
         "first": first,
         "last": last,
         "flat_psnr": psnr(demo_image(), flat),
@@ -109,17 +110,12 @@ def figure_s1(_: Sources) -> Part:
         "figure S1",
         PROTOCOL | numbers,
         [(EPSILONS, _by_noise(found, name)) for name in drawn],
-        values=(_values(found),),
     )
 
 
-def _values(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, ...] = EPSILONS) -> ValueTable:
-    rows = tuple(
-        (f"{epsilon:g}", *(f"{v:.{d}f}" for q in (a, b) for v, d in ((q.psnr, 2), (q.mae, 1), (q.ssim, 3))))
-        for epsilon, a, b in zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
-    )
-    header = ("epsilon", *(f"{noise} {metric}" for noise in found for metric in MEASURES.values()))
-    return value_table("", header, rows, words=0)
+def _qualities(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, ...]) -> list[dict[str, object]]:
+    rows = zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
+    return [{"epsilon": epsilon, "laplace": laplace, "gaussian": gaussian} for epsilon, laplace, gaussian in rows]
 
 
 def _by_noise(found: dict[str, tuple[ImageQuality, ...]], measure: str) -> dict[str, list[float]]:
@@ -130,12 +126,17 @@ def figure_s2(_: Sources) -> Part:
     """Return figure S2: three measures at three epsilons, and the pictures themselves."""
     found = {noise: tuple(qualities(noise, epsilon) for epsilon in SHOWN) for noise in ("Laplace", "Gaussian")}
     best, laplace = max(q.ssim for each in found.values() for q in each), found["Laplace"]
-    measures = [{"title": title} for title in MEASURES.values()]
+    numbers = {
+        "measures": [{"title": title} for title in MEASURES.values()],
+        "qualities": _qualities(found, SHOWN),
+        "best": best,
+        "first": laplace[0],
+        "last": laplace[-1],
+    }
     return part(
         "figure S2",
-        PROTOCOL | {"measures": measures, "best": best, "first": laplace[0], "last": laplace[-1]},
+        PROTOCOL | numbers,
         [([f"{epsilon:g}" for epsilon in SHOWN], _by_noise(found, name)) for name in MEASURES],
-        values=(_values(found, SHOWN),),
         charts=_pictures(),
         charts_a_row=3,
     )

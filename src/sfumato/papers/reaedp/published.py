@@ -20,7 +20,6 @@ from sfumato.risk.simulated import CountWorlds
 
 Law = NDArray[np.float64]
 Seeds = Sequence[int] | NDArray[np.int64]
-NO_GUARANTEE = "no guarantee"
 
 
 def visible_failure_law(seeds: Seeds, proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float) -> Law:

@@ -7,6 +7,8 @@ STAMP := $(VENV)/.ready
 OUT ?= demo-out
 # Tests run on all cores; two processes at least.
 WORKERS ?= auto
+# Byte code is kept, whatever the shell says: the many processes of the tests would each compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup demo quick test thorough siege slow-list smoke extras dist check bench docs clean
 

@@ -42,17 +42,11 @@ def is_name(node: ast.AST) -> bool:
 
 def lazy_homes(tree: ast.Module) -> dict[str, str]:
     """Return the names that a folder or the front resolves on first use, with the module of each."""
-    holders = [node for node in ast.walk(tree) if names_are_lazy(node)]
-    found = [node for holder in holders for node in ast.walk(holder) if isinstance(node, ast.Dict)]
-    pairs = [pair for node in found for pair in zip(node.keys, node.values, strict=True) if is_text(*pair)]
-    return {key.value: value.value for key, value in pairs}
-
-
-def names_are_lazy(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id="lazy_names")) | ast.Assign(targets=[ast.Name(id="_PUBLIC_NAMES")]):
-            return True
-    return False
+    if not any(isinstance(node, ast.Name) and node.id == "lazy_names" for node in ast.walk(tree)):
+        return {}
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module for node in imports if node.module for alias in node.names}
 
 
 def is_text(*nodes: ast.AST | None) -> bool:

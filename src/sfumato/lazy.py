@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 HOOKS: dict[str, str] = {
@@ -30,17 +32,22 @@ problems and removes none; where its layer is not installed, the check is listed
 """
 
 
-def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a folder whose names live in the given modules.
+def lazy_names(folder: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a folder that imports its names when they are first asked for.
 
-    >>> getattr_, dir_ = lazy_names("sfumato.entropy", {"shannon": "sfumato.entropy.values"})
-    >>> getattr_("shannon")([1, 1])
-    1.0
+    The names are those that the folder imports under ``if TYPE_CHECKING``, so that each is written once.
+
+    >>> getattr_, dir_ = lazy_names("sfumato.schema")
+    >>> getattr_("Column"), "Rule" in dir_()
+    (<class 'sfumato.schema.column.Column'>, True)
     """
+    homes = names_for_types(folder)
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {folder!r} has no attribute {name!r}")
+        if homes[name] == folder:
+            return importlib.import_module(f"{folder}.{name}")
         value = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[folder], name, value)
         return value
@@ -49,6 +56,15 @@ def lazy_names(folder: str, homes: Mapping[str, str]) -> tuple[Callable[[str], A
         return sorted({*vars(sys.modules[folder]), *homes})
 
     return find, names
+
+
+@cache
+def names_for_types(folder: str) -> dict[str, str]:
+    """Return the names that a folder imports for type checkers alone, with the module of each."""
+    loader: Any = sys.modules[folder].__loader__
+    blocks = [node for node in ast.parse(loader.get_source(folder)).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
 
 
 def find_hook(name: str) -> Any | None:

@@ -2,7 +2,8 @@
 
 All noisy answers on a table are recorded and forced on a neighbour with a canary in every column (:mod:`replay`). The
 two bundles must then be equal byte by byte, and the privacy loss of the run within what its events charge. Every
-registered method with a formal guarantee takes part by its own example.
+registered method with a formal guarantee takes part by its own example. ``make test`` tries every pair of a method, an
+origin and an adjacency, ``make thorough`` all three together.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import pytest
 
 import replay
 import sfumato
+from covering import sampled
 from sfumato import Ledger, PlausibleDeniability, Release, Schema
 from sfumato.bundle.read import open_bundle
 from sfumato.cli.main import run
@@ -257,9 +259,7 @@ def example(name: str, schema: Schema) -> Any:
         raise AssertionError(f"the example of {name} does not fit the table of this test: give it a case") from error
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("origin", ORIGINS)
-@pytest.mark.parametrize("name", FORMAL)
+@pytest.mark.parametrize(("name", "origin", "adjacency"), sampled(FORMAL, ORIGINS, ADJACENCIES))
 def test_a_bundle_of_a_neighbour_is_equal_byte_by_byte(name, origin, adjacency, setting):
     if adjacency == "persons" and name in REFUSED:
         with pytest.raises(PlanError, match="a person may hold"):

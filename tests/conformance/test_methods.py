@@ -1,9 +1,17 @@
-"""Every registered method passes the same tests: what a user may expect of any of them."""
+"""Every registered method passes the same tests: what a user may expect of any of them.
+
+Tests that only look at a release share it: one that is recorded, one without a ledger, and those of each seed.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,7 +40,7 @@ from standards import check_standards
 METHODS = [*sfumato.methods().values(), *published_methods().values()]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Case:
     """A registered method, or what a paper printed beside it, as its own example runs it."""
 
@@ -50,22 +58,68 @@ class Case:
         return list(method.released_columns(schema) if hasattr(method, "released_columns") else schema.releasable)
 
 
-def cases() -> list:
-    return [pytest.param(Case(info), id=info.name) for info in METHODS]
-
-
-each_method = pytest.mark.parametrize("case", cases())
+CASES = [Case(info) for info in METHODS]
+each_method = pytest.mark.parametrize("case", CASES, ids=lambda case: case.info.name)
 
 
 def as_mapping(data) -> dict:
     return dict(data) if isinstance(data, sfumato.table.writing.frames.ReleasedTables) else {("data",): data}
 
 
-@pytest.fixture
-def ledger(tmp_path, schema) -> Ledger:
-    book = Ledger(tmp_path / "ledger.db")
+def book_for(schema: Schema, folder: Path) -> Ledger:
+    book = Ledger(folder / "ledger.db")
     book.open_table(schema.name, epsilon=100, delta="1e-3", adjacency=schema.adjacency)
     return book
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """A release with a ledger of its own, and how many events stood in it whenever noise was drawn."""
+
+    release: sfumato.Release
+    ledger: Ledger
+    entries_when_drawing: tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def recorded(frame, schema, tmp_path_factory) -> Callable[[Case], Recorded]:
+    """Return the recorded release of a method: 400 rows where it makes rows."""
+
+    @cache
+    def of(case: Case) -> Recorded:
+        ledger = book_for(schema, tmp_path_factory.mktemp(case.info.name))
+        with heard(ledger) as entries:
+            table, rows = sfumato.read(frame, schema), 400 if case.info.makes == "rows" else None
+            made = sfumato.release(table, case.make(schema), ledger=ledger, rows=rows)
+        return Recorded(made, ledger, tuple(entries))
+
+    return of
+
+
+@contextmanager
+def heard(ledger: Ledger) -> Iterator[list[int]]:
+    """Count the entries of a ledger whenever noise is drawn."""
+    entries: list[int] = []
+    true_add = noise._add
+
+    def spying(*arguments):
+        entries.append(len(ledger.history()))
+        return true_add(*arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noise, "_add", spying)
+        yield entries
+
+
+@pytest.fixture(scope="module")
+def unrecorded(frame, schema) -> Callable[..., sfumato.Release]:
+    """Return the release of a method without a ledger, with a seed or, by default, with secure noise."""
+
+    @cache
+    def of(case: Case, seed: int | None = None) -> sfumato.Release:
+        return sfumato.release(sfumato.read(frame, schema), case.make(schema), seed=seed)
+
+    return of
 
 
 @each_method
@@ -89,23 +143,35 @@ def test_plans_from_the_schema_alone(case: Case, schema):
     assert json.loads(made.model_dump_json())["table"] == schema.name
 
 
-@each_method
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
-def test_frames_come_back_in_the_kind_that_came_in(case: Case, kind, frame, schema):
-    source = {
-        "pandas": lambda: frame,
-        "polars": lambda: pl.from_pandas(frame),
-        "arrow": lambda: pa.Table.from_pandas(frame, preserve_index=False),
-    }[kind]()
-    made = sfumato.release(sfumato.read(source, schema), case.make(schema))
-    expected = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.Table}[kind]
+FRAMES = {
+    "pandas": (lambda frame: frame, pd.DataFrame),
+    "polars": (pl.from_pandas, pl.DataFrame),
+    "arrow": (lambda frame: pa.Table.from_pandas(frame, preserve_index=False), pa.Table),
+}
+
+
+def frames_by_method() -> list:
+    """Return every method with each kind of frame; ``make test`` takes pandas, and the two others in turn."""
+    return [
+        pytest.param(case, kind, id=f"{kind}-{case.info.name}", marks=[pytest.mark.thorough] * (kind == left_out))
+        for case, left_out in zip(CASES, itertools.cycle(["polars", "arrow"]), strict=False)
+        for kind in FRAMES
+    ]
+
+
+@pytest.mark.parametrize(("case", "kind"), frames_by_method())
+def test_frames_come_back_in_the_kind_that_came_in(case: Case, kind, frame, schema, unrecorded):
+    source, expected = FRAMES[kind]
+    if kind == "pandas":
+        made = unrecorded(case)
+    else:
+        made = sfumato.release(sfumato.read(source(frame), schema), case.make(schema))
     assert all(isinstance(f, expected) for f in as_mapping(made.data).values())
 
 
 @each_method
-def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema):
-    rows = 400 if case.info.makes == "rows" else None
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), rows=rows)
+def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema, recorded):
+    made = recorded(case).release
     for data in as_mapping(made.data).values():
         if case.info.makes == "values":
             assert np.isfinite(data.select_dtypes("number")).all(axis=None)
@@ -123,22 +189,20 @@ def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema):
 
 
 @each_method
-def test_repeatable_when_seeded_and_not_otherwise(case: Case, frame, schema):
-    table, method = sfumato.read(frame, schema), case.make(schema)
+def test_repeatable_when_seeded_and_not_otherwise(case: Case, frame, schema, unrecorded):
+    def fresh(seed):
+        return as_mapping(sfumato.release(sfumato.read(frame, schema), case.make(schema), seed=seed).data)
 
-    def run(seed):
-        return as_mapping(sfumato.release(table, method, seed=seed).data)
-
-    first, again, other = run(7), run(7), run(8)
+    first, again, other = as_mapping(unrecorded(case, 7).data), fresh(7), fresh(8)
     assert all(first[k].equals(again[k]) for k in first)
     assert not all(first[k].equals(other[k]) for k in first)
-    secure = [run(None), run(None)]
+    secure = [as_mapping(unrecorded(case).data), fresh(None)]
     assert not all(secure[0][k].equals(secure[1][k]) for k in secure[0])
 
 
 @each_method
-def test_seeded_runs_are_stamped(case: Case, frame, schema):
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), seed=7)
+def test_seeded_runs_are_stamped(case: Case, unrecorded):
+    made = unrecorded(case, 7)
     assert "not for release" in made.stamp
     assert "NOT FOR RELEASE" in made.guarantee.statement()
     assert all(event.randomness == "seeded" for event in made.events)
@@ -146,34 +210,26 @@ def test_seeded_runs_are_stamped(case: Case, frame, schema):
 
 
 @each_method
-def test_nothing_is_handed_out_that_is_not_recorded(case: Case, frame, schema, ledger, monkeypatch):
+def test_nothing_is_handed_out_that_is_not_recorded(case: Case, frame, schema, recorded, tmp_path, monkeypatch):
     """A formal event is recorded before noise is drawn; an exposure, which has no budget to lose, before it leaves."""
-    recorded_when_drawing: list[int] = []
-    true_add = noise._add
-
-    def spying(*arguments):
-        recorded_when_drawing.append(len(ledger.history(schema.name)))
-        return true_add(*arguments)
-
-    monkeypatch.setattr(noise, "_add", spying)
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
-    assert bool(recorded_when_drawing) == case.formal
-    assert all(count == len(made.events) for count in recorded_when_drawing)
-    assert len(made.events) == len(ledger.history(schema.name))
+    whole = recorded(case)
+    assert bool(whole.entries_when_drawing) == case.formal
+    assert all(count == len(whole.release.events) for count in whole.entries_when_drawing)
+    assert len(whole.release.events) == len(whole.ledger.history(schema.name))
 
     def broken(*arguments, **named):
         raise LedgerError("the ledger cannot be written", next_step="mend it")
 
+    ledger = book_for(schema, tmp_path)
     monkeypatch.setattr(Ledger, "spend", broken)
-    recorded_when_drawing.clear()
-    with pytest.raises(LedgerError):
+    with heard(ledger) as entries, pytest.raises(LedgerError):
         sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
-    assert not recorded_when_drawing
+    assert not entries
 
 
 @each_method
-def test_the_ledger_holds_what_the_release_says(case: Case, frame, schema, ledger):
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
+def test_the_ledger_holds_what_the_release_says(case: Case, schema, recorded):
+    made, ledger = recorded(case).release, recorded(case).ledger
     assert tuple(entry.event for entry in ledger.history(schema.name)) == made.events
     assert made.guarantee.recorded
     if case.formal:
@@ -186,9 +242,8 @@ def test_the_ledger_holds_what_the_release_says(case: Case, frame, schema, ledge
 
 
 @each_method
-def test_without_a_ledger_the_statement_says_so(case: Case, frame, schema):
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema))
-    assert "not recorded" in made.guarantee.statement()
+def test_without_a_ledger_the_statement_says_so(case: Case, unrecorded):
+    assert "not recorded" in unrecorded(case).guarantee.statement()
 
 
 @each_method
@@ -256,13 +311,11 @@ def test_replace_never_costs_less_than_adding_or_removing(case: Case, schema):
 
 
 @each_method
-def test_saves_a_bundle_that_verifies_and_that_other_programs_read(
-    case: Case, frame, schema, ledger, tmp_path, shared_schemas
-):
+def test_saves_a_bundle_that_verifies_and_that_other_programs_read(case: Case, recorded, tmp_path, shared_schemas):
     """Croissant, Frictionless and the registry of deployments, each by the program or the schema that reads it."""
     from sfumato.bundle.verify import verify_bundle
 
-    made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger)
+    made, ledger = recorded(case).release, recorded(case).ledger
     bundle = made.save(tmp_path / "bundle")
     check = verify_bundle(bundle, ledger)
     assert check.ok, check.problems

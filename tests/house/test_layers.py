@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import layers
@@ -18,6 +19,7 @@ FRONT = ("cli", "papers")
 """Who may use the names that users use: ``sfumato.release``, ``sfumato.AIM``."""
 
 
+@cache
 def imported(text: str) -> list[str]:
     """Return every module of the package that a text imports, wherever the import stands."""
     found: list[str] = []

@@ -112,7 +112,7 @@ def test_bankruptcy_reproduces_the_distances_of_the_marginals(bankruptcy):
     """40 draws were printed and we take 8: the tolerance covers the noise of both."""
     found = marginal_distances(bankruptcy, [0.1, 1, 10], Mechanism("laplace"))
     assert (found.draws, found.sets, found.all_sets) == (8, {1: 6, 2: 15, 3: 20}, {1: 6, 2: 15, 3: 20})
-    cross = {(d.order, d.epsilon): d.mean for d in found.distances if d.way == "cross"}
+    cross = {(d.order, d.epsilon): d.mean for d in found.points if d.way == "cross"}
     printed = {0.1: (0.099, 0.205, 0.346), 1: (0.061, 0.133, 0.226), 10: (0.004, 0.007, 0.009)}
     for epsilon, values in printed.items():
         assert [cross[order, epsilon] for order in (1, 2, 3)] == pytest.approx(values, abs=0.012)
@@ -181,7 +181,7 @@ def test_the_forward_answer_counts_people():
     right = (4 * local([[4, 0]], Geometric(1.0), "record")[0] + 4 * local([[3, 1]], Geometric(1.0), "record")[0]) / 8
     answer = risk_answer(found)
     assert answer.question.startswith("If I publish this cross table with epsilon 1, how many people's value")
-    assert f"{8 * right:,.0f} of 8 people ({percent(right)})" in answer.sentences[0]
+    assert f"{8 * right:,.0f} of 8 people ({percent(right, 3)})" in answer.sentences[0]
     assert "4 of 8 people (50 %) could be read off" in answer.sentences[2]
     assert "--pilot" in epsilon_choice_caution(found) and "data-dependent" in epsilon_choice_caution(found)
     piloted = curves(cells_of([[4, 0], [3, 1]]), utility=False, pilot="old.csv")
@@ -212,7 +212,7 @@ def test_the_distances_agree_with_whole_simulated_tables(monkeypatch):
     cells = cells_of([[40, 2], [10, 10], [0, 9]], room=17)
     whole = np.zeros((20, 2), int)
     whole[:3] = cells.counts
-    found = next(d for d in marginal_distances(cells, [0.3]).distances if (d.way, d.order) == ("cross", 1))
+    found = next(d for d in marginal_distances(cells, [0.3]).points if (d.way, d.order) == ("cross", 1))
     place = brute_force((20, 2), whole, 0.3, 2000)
     value = brute_force((2, 20), whole.T, 0.3, 2000)
     spread = math.sqrt(2 * (place.var() + value.var()) / 4 / 2000)
@@ -283,7 +283,7 @@ def test_a_huge_domain_costs_no_memory():
     cells = Cells(schema, schema.names[:-1], ("c13",), rng.integers(0, 60, (50, 13)), rng.integers(0, 3, (50, 60)) + 1)
     found = marginal_distances(cells, [0.1, 30])
     assert found.sets == {1: 14, 2: 20, 3: 0} and MOST_CELLS < 60**3
-    means = [d.mean for d in found.distances if d.way == "cross" and d.epsilon == 0.1]
+    means = [d.mean for d in found.points if d.way == "cross" and d.epsilon == 0.1]
     assert all(0.1 < mean <= 1 for mean in means)
 
 

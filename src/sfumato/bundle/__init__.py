@@ -15,15 +15,4 @@ if TYPE_CHECKING:
     from sfumato.bundle.verify import verify_bundle as verify_bundle
     from sfumato.bundle.write import save_bundle as save_bundle
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "BundleCheck": "sfumato.bundle.verify",
-        "ReleaseDocument": "sfumato.bundle.document",
-        "clean_up": "sfumato.bundle.incomplete_bundles",
-        "open_bundle": "sfumato.bundle.read",
-        "prepare_output": "sfumato.bundle.target_folder",
-        "save_bundle": "sfumato.bundle.write",
-        "verify_bundle": "sfumato.bundle.verify",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable
 from sfumato.core.forecast import Forecast
 from sfumato.core.forecast_checks import public_row_count
-from sfumato.core.method import WRONG_SETTINGS
+from sfumato.core.method import WRONG_SETTINGS, Method
 from sfumato.errors import SfumatoError
 from sfumato.formatting import counted, format_number
 from sfumato.privacy.exact import format_fraction
@@ -124,8 +124,13 @@ def _forecast(document: ReleaseDocument, schema: Schema) -> Forecast | None:
         return None  # nobody knows what a method of somebody's own will do
     lines = document.tables[0].rows if method.makes == "rows" else None
     rows = public_row_count(schema.rows, document.statistics, method.rows, lines)
-    built, plan = document.replan(schema)
-    return plan.foreseen_by(schema, built, rows).forecast
+    return _foreseen(method.build(), schema, method.rows, document.randomness.mode, rows)
+
+
+@lru_cache(maxsize=4)
+def _foreseen(method: Method, schema: Schema, made: int | None, mode: str, rows: int | None) -> Forecast | None:
+    """Return the forecast of one release; several pages of a bundle show it, and a plan of many columns takes time."""
+    return method.plan(schema, made, mode).foreseen_by(schema, method, rows).forecast
 
 
 class Banner(NamedTuple):

@@ -7,8 +7,9 @@ import importlib.util
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -220,12 +221,18 @@ class ReleaseDocument(WithGuaranteeAndEvents, SealedPart):
         """Return the document with the hashes of the bundle's files."""
         return self.model_copy(update={"files": dict(files)}).sealed()
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a changed copy, which has another fingerprint."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied).pop("fingerprint", None)
+        return copied
+
     @property
     def files_without_pages(self) -> dict[str, FileRecord]:
         """The files that were there when the pages were drawn: what these may tell of."""
         return {path: record for path, record in self.files.items() if path not in PAGES}
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of this document without its pages: stands on every page and sheet, and verify prints it."""
         bare = self.model_copy(update={"files": self.files_without_pages}).model_dump(mode="json")

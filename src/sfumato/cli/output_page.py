@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.cli.console import Console
 from sfumato.errors import BundleError, RiskError, SfumatoError, TableError
 
 
@@ -64,6 +65,12 @@ class OutputPage:
         finally:
             for part in fresh.values():
                 part.unlink(missing_ok=True)
+
+
+def say_private_page(console: Console, places: OutputPage, kind: str = "custodian's copy, do not publish") -> None:
+    """Say where a page and its JSON file are, and who may see them."""
+    console.say(f"page: {places.page} ({kind})", style="bold")
+    console.say(f"json: {places.json}", style="bold")
 
 
 def require_free_page(out: str | None, what: str) -> None:

@@ -15,15 +15,4 @@ if TYPE_CHECKING:
     from sfumato.metrics.distances import misplaced_records as misplaced_records
     from sfumato.metrics.distances import total_variation as total_variation
 
-__getattr__, __dir__ = lazy_names(
-    "sfumato.metrics",
-    {
-        "METRICS": "sfumato.metrics.catalogue",
-        "Binning": "sfumato.metrics.binning",
-        "association": "sfumato.metrics.association",
-        "ecdf_max": "sfumato.metrics.distances",
-        "ecdf_msq": "sfumato.metrics.distances",
-        "misplaced_records": "sfumato.metrics.distances",
-        "total_variation": "sfumato.metrics.distances",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -9,4 +9,4 @@ from sfumato.lazy import lazy_names
 if TYPE_CHECKING:
     from sfumato.report.page import render_page as render_page
 
-__getattr__, __dir__ = lazy_names(__name__, {"render_page": "sfumato.report.page"})
+__getattr__, __dir__ = lazy_names(__name__)

@@ -31,15 +31,8 @@ from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
-from sfumato.risk.homogeneity.answers import (
-    Answer,
-    attacker,
-    epsilon_answer,
-    epsilon_choice_caution,
-    risk_answer,
-    uniqueness_answer,
-)
-from sfumato.risk.homogeneity.results import RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
+from sfumato.risk.homogeneity.answers import all_answers, attacker, epsilon_choice_caution
+from sfumato.risk.homogeneity.results import AlonePoint, RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
 from sfumato.version import __version__
 
 say = Texts("risk_pages")
@@ -185,7 +178,7 @@ def _lead(curves: RiskCurves | SeveralCurves) -> str:
 
 
 def _sections(curves: RiskCurves) -> Iterator[Section]:
-    yield _answers(curves, (risk_answer(curves), epsilon_answer(curves), uniqueness_answer(curves)))
+    yield _answers(curves)
     yield Section("curves", "Risk and utility against epsilon", tuple(_charts(curves)), "Curves")
     reading = tuple(Definition(term, (words,)) for term, words in _reading(curves).items())
     yield Section("reading", "How to read the curves", (Definitions(reading),), "How to read them")
@@ -197,7 +190,7 @@ def _sections(curves: RiskCurves) -> Iterator[Section]:
 
 
 def _joint_sections(curves: SeveralCurves) -> Iterator[Section]:
-    yield _answers(curves, (risk_answer(curves), epsilon_answer(curves)))
+    yield _answers(curves)
     units = "people" if curves.weights == "record" else "cells"
     note = say("homogeneity.joint_risk", units=units, shading=shading(curves))
     values = replace(joint_grid(curves), title=say("homogeneity.joint_values"))
@@ -207,7 +200,8 @@ def _joint_sections(curves: SeveralCurves) -> Iterator[Section]:
     yield _attacker(curves)
 
 
-def _answers(curves: RiskCurves | SeveralCurves, answers: Sequence[Answer]) -> Section:
+def _answers(curves: RiskCurves | SeveralCurves) -> Section:
+    answers = all_answers(curves)
     cards = [Card(each.question, each.sentences[0], (Paragraphs(each.sentences[1:]),)) for each in answers]
     steered = "Epsilon was steered by a pilot"
     heading = steered if curves.pilot else "Choosing epsilon here is a query on the confidential table"
@@ -236,7 +230,7 @@ def _charts(curves: RiskCurves) -> Iterator[ChartBlock]:
 def value_tables(curves: RiskCurves) -> tuple[TableBlock, TableBlock]:
     """Return the values behind the charts, each with a line about them."""
     values = replace(values_grid(curves), title=say("homogeneity.values"))
-    return values, replace(uniqueness_grid(curves), title=say("homogeneity.alone_values"))
+    return values, replace(uniqueness_grid(curves.alone), title=say("homogeneity.alone_values"))
 
 
 def _reading(curves: RiskCurves) -> dict[str, str]:
@@ -299,15 +293,15 @@ def values_grid(curves: RiskCurves) -> TableBlock:
         )
         return (f"{point.epsilon:.3g}", *("" if share is None else f"{100 * share:.1f}" for share in shares))
 
-    return TableBlock(header, tuple(row(point) for point in curves.few()), tuple(range(len(header))))
+    return TableBlock(header, tuple(row(point) for point in evenly_spaced(curves.points)), tuple(range(len(header))))
 
 
-def uniqueness_grid(curves: RiskCurves) -> TableBlock:
+def uniqueness_grid(alone: Sequence[AlonePoint]) -> TableBlock:
     """Return the re-identification risk at a dozen epsilons, in per cent."""
     header = ("epsilon", "seen", "seen with the value", "right", "right, known to be in")
-    chosen = [curves.alone[i] for i in evenly_spaced(len(curves.alone))]
     rows = tuple(
-        (f"{p.epsilon:.3g}", *(f"{100 * share:.1f}" for share in (p.seen, p.named, p.right, p.known))) for p in chosen
+        (f"{p.epsilon:.3g}", *(f"{100 * share:.1f}" for share in (p.seen, p.named, p.right, p.known)))
+        for p in evenly_spaced(alone)
     )
     return TableBlock(header, rows, tuple(range(len(header))))
 
@@ -345,7 +339,7 @@ def joint_grid(curves: SeveralCurves) -> TableBlock:
     """Return the risk of several sensitive columns at a dozen epsilons, in per cent."""
     header = ("epsilon", *curves.sensitive, "all together", "some, not all", "at least one")
     rows: list[tuple[str, ...]] = []
-    for point in (*curves.few(), curves.ceiling):
+    for point in (*evenly_spaced(curves.points), curves.ceiling):
         each = [point.each[name].by(curves.weights) for name in curves.sensitive]
         complete, some = point.complete.by(curves.weights), point.some.by(curves.weights)
         name = "no noise" if point is curves.ceiling else f"{point.epsilon:.3g}"

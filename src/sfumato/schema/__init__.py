@@ -11,11 +11,4 @@ if TYPE_CHECKING:
     from sfumato.schema.rules import Rule as Rule
     from sfumato.schema.schema import Schema as Schema
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Column": "sfumato.schema.column",
-        "Rule": "sfumato.schema.rules",
-        "Schema": "sfumato.schema.schema",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -126,15 +126,17 @@ class Column:
     @property
     def provenance(self) -> dict[str, Provenance]:
         """Where each fact about the column comes from."""
-        return {key: self._origin(key) for key in self._facts}
+        of_rows, of_file = self.data_derived_facts, self.file_facts
 
-    def _origin(self, fact: str) -> Provenance:
-        if fact in self.data_derived_facts:
-            return Provenance("rows")
-        if fact in self.file_facts:
-            return Provenance("file")
-        bought = self.bought and fact in BUYABLE_FACTS
-        return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
+        def origin(fact: str) -> Provenance:
+            if fact in of_rows:
+                return Provenance("rows")
+            if fact in of_file:
+                return Provenance("file")
+            bought = self.bought and fact in BUYABLE_FACTS
+            return Provenance("bought", self.bought) if bought else Provenance("public", self.source)
+
+        return {key: origin(key) for key in self._facts}
 
     @property
     def domain_words(self) -> str:

@@ -14,6 +14,7 @@ from scipy.special import log_expit, logsumexp
 from sfumato.errors import MissingExtra, PlanError, TableError
 from sfumato.papers.range_restriction.families import SAMPLED
 from sfumato.papers.range_restriction.families.interface import Family, ParameterDraws, Posterior
+from sfumato.papers.range_restriction.families.log_probabilities import log_count_range
 from sfumato.papers.range_restriction.families.nuts import (
     Convergence,
     NotConvergedError,
@@ -31,7 +32,6 @@ from sfumato.papers.range_restriction.families.sampled_family import (
 from sfumato.papers.range_restriction.families.sampled_models import (
     SampledModel,
     independent_priors,
-    log_negative_binomial_range,
 )
 
 needs_numpyro = pytest.mark.skipif(
@@ -227,7 +227,7 @@ def test_log_likelihoods_and_ranges_agree_with_scipy(name: str) -> None:
 def test_negative_binomial_ranges_are_exact_in_both_tails(low: float, high: float, mean: float, size: float) -> None:
     counts = np.arange(low, min(high, low + 4000) + 1)
     expected = logsumexp(stats.nbinom(size, size / (size + mean)).logpmf(counts))
-    found = log_negative_binomial_range(np.array([low]), np.array([high]), np.array([mean]), size)
+    found = log_count_range(np.array([low]), np.array([high]), np.array([mean]), size)
     assert found[0] == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -11,12 +11,12 @@ import typer
 from sfumato.cli.console import Console
 from sfumato.cli.options import MethodOptions, Repeat, TableOptions, split_names, stated_options
 from sfumato.errors import RiskError
-from sfumato.progress import steps
 
 if TYPE_CHECKING:
     from sfumato.metrics.rows_view import Observes
     from sfumato.risk.attacks.attack import AttackResult
     from sfumato.risk.simulated import Game
+    from sfumato.schema import Schema
     from sfumato.table import Table
 
 CONFIDENTIAL = "These numbers are about the private rows: for the custodian's eyes. Nothing was released or spent."
@@ -176,26 +176,28 @@ def _refuse_both(method: MethodOptions, release: str | None, holdout: str | None
         raise RiskError("--holdout requires --release", next_step="leave it out: a method holds half of DATA back")
 
 
-def _read(console: Console, table: TableOptions) -> Table:
-    if not table.facts.is_confirmed:
+def warn_of_draft(console: Console, schema: Schema) -> None:
+    """Warn where the schema is not confirmed: risks are computed all the same."""
+    if not schema.is_confirmed:
         console.say(f"warning: {DRAFT}", style="yellow")
+
+
+def _read(console: Console, table: TableOptions) -> Table:
+    warn_of_draft(console, table.facts)
     return table.read()
 
 
 def _run_games(console: Console, game: Game, attacks: Sequence[Any], trials: int | None, seed: int | None) -> list[Any]:
     """Play the game with each attack, after an estimate of the time."""
     from sfumato.risk.simulated import MethodWorlds
-    from sfumato.risk.simulated.membership_game import default_trials
+    from sfumato.risk.simulated.membership_game import default_trials, run_attacks
 
     count = default_trials(game, attacks) if trials is None else trials
-    if not isinstance(game, MethodWorlds):
-        return [attack.run(game, trials=count, seed=seed) for attack in attacks]
-    runs = sum(attack.releases(count) for attack in attacks)
-    if game.plan.seconds is not None:
+    if isinstance(game, MethodWorlds) and game.plan.seconds is not None:
+        runs = sum(attack.releases(count) for attack in attacks)
         console.say(_expected_seconds(game.title, runs, game.plan.seconds))
-    with console.progress(f"attacking {game.title}"), steps(f"about {runs:,} runs", runs) as done:
-        watched = replace(game, told=done)
-        return [attack.run(watched, trials=count, seed=seed) for attack in attacks]
+    with console.progress(f"attacking {game.title}"):
+        return run_attacks(game, attacks, count, seed)
 
 
 def _expected_seconds(method: str, runs: int, seconds: float) -> str:

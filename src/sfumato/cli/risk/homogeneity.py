@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import OptionalTableOptions, OutputPageOptions, parse_range, split_names
-from sfumato.cli.output_page import OutputPage
-from sfumato.cli.risk.games import CONFIDENTIAL, DRAFT
+from sfumato.cli.output_page import OutputPage, say_private_page
+from sfumato.cli.risk.games import CONFIDENTIAL, warn_of_draft
 from sfumato.cli.risk.homogeneity_plan import PublicFactOptions, plan_homogeneity
 from sfumato.errors import RiskError
+from sfumato.privacy.exact import at_least
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.report.blocks import TableBlock
-    from sfumato.risk.homogeneity.answers import Answer
+    from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice
     from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
+    from sfumato.risk.homogeneity.uniqueness import ReidentificationRisk
     from sfumato.table import Table
 
 SHORT = {
@@ -35,6 +38,7 @@ SHORT = {
 """Column headers for a terminal of 80 columns."""
 LEFT_OUT = "soft by person"
 """A column of the page and the JSON file that a terminal of 80 columns has no room for."""
+NAMED = "seen with the value"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +155,11 @@ def homogeneity(
     table: how common the sensitive values are, and how large the cells are (--size, --mean-size, or --people and
     --cells). Nothing is released or spent. Without --pilot, numbers from DATA are for the custodian's eyes only.
     """
-    from sfumato.cli.risk.uniqueness import show_uniqueness
-
     if public.shares is not None or public.alpha is not None:
         _refuse_table(cells, uniqueness)
         plan_homogeneity(console, public, noise, target, view)
     elif uniqueness:
-        show_uniqueness(console, cells, noise, target)
+        _show_uniqueness(console, cells, noise, target)
     else:
         _show_curves(console, cells, noise, output, {"target": target, "view": view, "weights": weights})
 
@@ -172,6 +174,8 @@ def _refuse_table(cells: CellOptions, uniqueness: bool) -> None:
 def _show_curves(
     console: Console, cells: CellOptions, noise: NoiseOptions, output: OutputPageOptions, risk: dict[str, Any]
 ) -> None:
+    from sfumato.report.homogeneity_page import homogeneity_page
+    from sfumato.risk.homogeneity.answers import all_answers, epsilon_choice_caution
     from sfumato.risk.homogeneity.curves import check_request
 
     facts, grid = cells.facts, noise.grid
@@ -182,10 +186,23 @@ def _show_curves(
     request |= {"mechanism": noise.mechanism, "pilot": Path(cells.pilot).name if cells.pilot else None}
     with console.progress("counting cells"):
         curves = _curves(cells, grid, sensitive, request)
-    shown = _shown(curves, not facts.is_confirmed)
-    document = _document(curves, shown)
-    places.write(shown.page, document)
-    _show(console, curves, shown, places, not facts.is_confirmed)
+    caution, answers = epsilon_choice_caution(curves), all_answers(curves)
+    document = {
+        "notice": "from a pilot table" if curves.pilot else "custodian's copy: about confidential data, do not publish",
+        "choosing_epsilon": caution,
+        "answers": [{"question": a.question, "answer": " ".join(a.sentences)} for a in answers],
+        "curves": json.loads(curves.model_dump_json()),
+    }
+    places.write(homogeneity_page(curves, not facts.is_confirmed), document)
+    warn_of_draft(console, facts)
+    for title, grid in _tables(curves):
+        console.table(title, grid.header, grid.rows)
+    for answer in answers:
+        console.say(answer.question, style="bold")
+        for sentence in answer.sentences:
+            console.say(f"  {sentence}")
+    console.say(caution, style="yellow")
+    say_private_page(console, places, "from a pilot" if curves.pilot else "custodian's copy, do not publish")
     console.print_json({"page": str(places.page), "json": str(places.json), **document})
 
 
@@ -213,72 +230,84 @@ def _curves(
     return several_curves(counted, grid, **request) if len(sensitive) > 1 else curves(counted, grid, **request)
 
 
-class _HomogeneityOutput(NamedTuple):
-    """The page, the tables of the terminal with their titles, and the answers in words."""
-
-    page: str
-    tables: tuple[tuple[str, TableBlock], ...]
-    answers: tuple[Answer, ...]
-
-
-def _shown(curves: RiskCurves | SeveralCurves, draft: bool) -> _HomogeneityOutput:
-    from sfumato.report.homogeneity_page import homogeneity_page
-    from sfumato.risk.homogeneity import answers
+def _tables(curves: RiskCurves | SeveralCurves) -> Iterator[tuple[str, TableBlock]]:
+    """Yield the tables of the terminal with their titles."""
+    from sfumato.report import homogeneity_page as page
     from sfumato.risk.homogeneity.results import RiskCurves
 
-    page, texts = homogeneity_page(curves, draft), (answers.risk_answer(curves), answers.epsilon_answer(curves))
-    if not isinstance(curves, RiskCurves):
-        return _HomogeneityOutput(page, _joint_tables(curves), texts)
-    return _HomogeneityOutput(page, _output_tables(curves), (*texts, answers.uniqueness_answer(curves)))
+    one = isinstance(curves, RiskCurves)
+    named = curves.sensitive if one else " and ".join(curves.sensitive)
+    title = f"{' x '.join(curves.identifiers)} by {named}: risk against epsilon, in per cent"
+    if not one:
+        yield title, page.joint_grid(curves)
+        yield "Cells without noise", page.kinds_grid(curves)
+        return
+    values = _without(page.values_grid(curves), LEFT_OUT)
+    yield title, replace(values, header=tuple(SHORT.get(name, name) for name in values.header))
+    yield "People who are alone in their cell, in per cent", page.uniqueness_grid(curves.alone)
+    yield f"Cells most at risk at epsilon {curves.reference.epsilon:.4g}", page.worst_grid(curves)
+    yield "Classical measures, without noise", page.companions_grid(curves)
 
 
-def _joint_tables(curves: SeveralCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.homogeneity_page import joint_grid, kinds_grid
-
-    title = f"{' x '.join(curves.identifiers)} by {' and '.join(curves.sensitive)}: risk against epsilon, in per cent"
-    return (title, joint_grid(curves)), ("Cells without noise", kinds_grid(curves))
-
-
-def _output_tables(curves: RiskCurves) -> tuple[tuple[str, TableBlock], ...]:
-    from sfumato.report.blocks import TableBlock
-    from sfumato.report.homogeneity_page import companions_grid, uniqueness_grid, values_grid, worst_grid
-
-    values = values_grid(curves)
-    kept = [i for i, name in enumerate(values.header) if name != LEFT_OUT]
-    header = tuple(SHORT.get(values.header[i], values.header[i]) for i in kept)
-    short = TableBlock(header, tuple(tuple(row[i] for i in kept) for row in values.rows), values.numbers)
-    title = f"{' x '.join(curves.identifiers)} by {curves.sensitive}: risk against epsilon, in per cent"
-    return (
-        (title, short),
-        ("People who are alone in their cell, in per cent", uniqueness_grid(curves)),
-        (f"Cells most at risk at epsilon {curves.reference.epsilon:.4g}", worst_grid(curves)),
-        ("Classical measures, without noise", companions_grid(curves)),
-    )
+def _without(table: TableBlock, *names: str) -> TableBlock:
+    """Return a table without some of its columns."""
+    kept = [place for place, name in enumerate(table.header) if name not in names]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, header=tuple(table.header[place] for place in kept), rows=rows)
 
 
-def _document(curves: RiskCurves | SeveralCurves, shown: _HomogeneityOutput) -> dict[str, Any]:
-    from sfumato.risk.homogeneity.answers import epsilon_choice_caution
+def _show_uniqueness(console: Console, cells: CellOptions, noise: NoiseOptions, target: float | None) -> None:
+    """Print whether a person who is alone in a cell is seen to be alone, and rightly, against epsilon.
 
-    notice = "from a pilot table" if curves.pilot else "custodian's copy: about confidential data, do not publish"
-    answers = [{"question": a.question, "answer": " ".join(a.sentences)} for a in shown.answers]
-    body = json.loads(curves.model_dump_json())
-    return {"notice": notice, "choosing_epsilon": epsilon_choice_caution(curves), "answers": answers, "curves": body}
+    Exact, from the counts of the cells of a published marginal: of the identifiers, and of the sensitive column if one
+    is named.
+    """
+    from sfumato.report.homogeneity_page import uniqueness_grid
+    from sfumato.risk.homogeneity.cells import DistinctCells, cell_counts
+    from sfumato.risk.homogeneity.curves import check_request
+    from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord
+    from sfumato.risk.homogeneity.uniqueness import epsilon_for_uniqueness, reidentification
+
+    facts, named = cells.facts, cells.named_sensitive or []
+    if len(named) > 1:
+        raise RiskError("--uniqueness takes one sensitive column", next_step="name one of them, or none")
+    stated: Any = {"delta": noise.delta, "rule": noise.rule}
+    drawn = check_request(noise.grid, noise.mechanism, stated, facts).noise
+    values = facts[named[0]].size if named and named[0] in facts else 1
+    choice = None if target is None else epsilon_for_uniqueness(target, values, drawn.name, drawn.sensitivity, **stated)
+    with console.progress("counting cells"):
+        counts, empty = cell_counts(cells.count_source(named), cells.named_identifiers, named)
+        each = DistinctCells.of(counts)
+        alone = [
+            AlonePoint.at(epsilon, reidentification(each.rows, drawn.law(epsilon), empty, each.repeats))
+            for epsilon in noise.grid
+        ]
+    warn_of_draft(console, facts)
+    table = _without(uniqueness_grid(alone), *([] if named else [NAMED]))
+    console.table(f"People who are alone in their cell, {drawn.name} noise, in per cent", table.header, table.rows)
+    answers = _answers(alone[0], choice)
+    for sentence in answers:
+        console.say(sentence)
+    console.say(cells.notice, style="yellow")
+    saved = None if choice is None else json.loads(EpsilonChoiceRecord.of(choice).model_dump_json())
+    points = [point.model_dump() for point in alone]
+    noise_facts = {"mechanism": drawn.name, "delta": drawn.delta, "rule": drawn.sigma_rule}
+    console.print_json({"notice": cells.notice, **noise_facts, "answers": answers, "points": points, "choice": saved})
 
 
-def _show(
-    console: Console, curves: RiskCurves | SeveralCurves, shown: _HomogeneityOutput, places: OutputPage, draft: bool
-) -> None:
-    from sfumato.risk.homogeneity.answers import epsilon_choice_caution
+def _answers(risk: ReidentificationRisk, choice: EpsilonChoice | None) -> list[str]:
+    return [
+        f"{risk.alone:,.0f} people are alone in their cell, {100 * risk.baseline:.3g} % of all: the certainty of a "
+        "neighbour who knows that the person is in the table, without any release.",
+        "Seen: the chance that the noisy counts show one person in the cell of somebody who is alone; it depends on "
+        "epsilon and the number of values only. Right: of the cells shown with one person, the share that hold one.",
+        *([] if choice is None else [_answer(choice)]),
+    ]
 
-    if draft:
-        console.say(f"warning: {DRAFT}", style="yellow")
-    for title, grid in shown.tables:
-        console.table(title, grid.header, grid.rows)
-    for answer in shown.answers:
-        console.say(answer.question, style="bold")
-        for sentence in answer.sentences:
-            console.say(f"  {sentence}")
-    console.say(epsilon_choice_caution(curves), style="yellow")
-    kind = "from a pilot" if curves.pilot else "custodian's copy, do not publish"
-    console.say(f"page: {places.page} ({kind})", style="bold")
-    console.say(f"json: {places.json}", style="bold")
+
+def _answer(choice: EpsilonChoice) -> str:
+    if choice.safe is None:
+        what = f"No epsilon keeps the chance of being seen at {choice.target:g}"
+        return f"{what}: even pure noise gives {choice.floor:.4g}."
+    end = "every epsilon" if math.isinf(choice.safe[1]) else f"every epsilon up to {at_least(choice.safe[1], 4)}"
+    return f"Somebody who is alone is seen with a chance of {choice.target:g} or less at {end}."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -97,21 +97,21 @@ def _sizes(size: int | None, mean: float | None, dispersion: float | None) -> in
 
 
 def _sensitivity(adjacency: str, mechanism: str) -> float:
-    from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
-    from sfumato.risk.homogeneity.noise import WITH_DELTA
+    from sfumato.risk.homogeneity.noise import stated_sensitivity
 
     if adjacency not in ("add-remove", "replace"):
         raise RiskError(f"unknown adjacency {adjacency!r}", next_step="use add-remove or replace")
-    return math.sqrt(histogram_l2_squared(adjacency)) if mechanism in WITH_DELTA else histogram_l1(adjacency)
+    return stated_sensitivity(mechanism, adjacency)
 
 
 def _show_plan(console: Console, risk: PlannedRisk) -> None:
+    from sfumato.risk.homogeneity.results import evenly_spaced
+
     header = ("epsilon", "record", "conservative", "any", *(UNIQUENESS_COLUMNS if risk.alone else ()))
     rows: list[list[str]] = []
-    for i in risk.few():
-        point = risk.points[i]
+    for point, alone in evenly_spaced(list(zip_longest(risk.points, risk.alone))):
         shares = [point.record, point.conservative, point.any]
-        shares += [risk.alone[i].seen, risk.alone[i].right, risk.alone[i].known] if risk.alone else []
+        shares += [alone.seen, alone.right, alone.known] if alone else []
         rows.append([f"{point.epsilon:.3g}", *(f"{100 * share:.1f}" for share in shares)])
     title = f"{risk.measure.capitalize()} risk, {risk.mechanism} noise, {risk.values} values, in per cent"
     console.table(title, header, rows)

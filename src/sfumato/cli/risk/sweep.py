@@ -8,8 +8,8 @@ import typer
 
 from sfumato.cli.console import Console
 from sfumato.cli.options import MethodSettings, OutputPageOptions, TableOptions, parse_numbers, split_names
-from sfumato.cli.output_page import OutputPage
-from sfumato.cli.risk.games import DRAFT, InferenceOptions, References, SimulationOptions, TargetOptions
+from sfumato.cli.output_page import OutputPage, say_private_page
+from sfumato.cli.risk.games import InferenceOptions, References, SimulationOptions, TargetOptions, warn_of_draft
 from sfumato.errors import RiskError
 
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ def sweep(
         )
     document = {"notice": result.notice, "method_chosen": reason, **result.model_dump(mode="json")}
     places.write(sweep_page(result, not facts.is_confirmed), document)
-    _show(console, result, places, reason, not facts.is_confirmed)
+    warn_of_draft(console, facts)
+    _show(console, result, reason)
+    say_private_page(console, places)
     console.print_json({"page": str(places.page), "json": str(places.json), **document})
 
 
-def _show(console: Console, sweep: Sweep, places: OutputPage, reason: str | None, draft: bool) -> None:
+def _show(console: Console, sweep: Sweep, reason: str | None) -> None:
     from sfumato.report.sweep_page import values_grid
 
-    if draft:
-        console.say(f"warning: {DRAFT}", style="yellow")
     grid = values_grid(sweep)
     console.table(f"Attacks on {sweep.method} of table {sweep.table!r}, in per cent", grid.header, grid.rows)
     for point in sweep.points:
@@ -78,5 +78,3 @@ def _show(console: Console, sweep: Sweep, places: OutputPage, reason: str | None
     for line in (*sweep.left_out, *([reason] if reason else [])):
         console.say(line)
     console.say(sweep.notice, style="yellow")
-    console.say(f"page: {places.page} (custodian's copy, do not publish)", style="bold")
-    console.say(f"json: {places.json}", style="bold")

@@ -12,12 +12,4 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.cluster_geometry.plan import GeometryPlan as GeometryPlan
     from sfumato.mechanisms.cluster_geometry.run import release_geometry as release_geometry
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ClusterGeometry": "sfumato.mechanisms.cluster_geometry.method",
-        "GeometryPlan": "sfumato.mechanisms.cluster_geometry.plan",
-        "PrivateGeometry": "sfumato.mechanisms.cluster_geometry.geometry",
-        "release_geometry": "sfumato.mechanisms.cluster_geometry.run",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

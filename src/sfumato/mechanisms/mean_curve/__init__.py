@@ -17,17 +17,4 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.mean_curve.expected_error import interpolate_curve as interpolate_curve
     from sfumato.mechanisms.mean_curve.method import MeanCurve as MeanCurve
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "CurveGrid": "sfumato.mechanisms.mean_curve.curve_kernels",
-        "ErrorSplit": "sfumato.mechanisms.mean_curve.expected_error",
-        "DiscretisationError": "sfumato.mechanisms.mean_curve.expected_error",
-        "MeanCurve": "sfumato.mechanisms.mean_curve.method",
-        "best_rho": "sfumato.mechanisms.mean_curve.expected_error",
-        "interpolate_curve": "sfumato.mechanisms.mean_curve.expected_error",
-        "error_split": "sfumato.mechanisms.mean_curve.expected_error",
-        "even_positions": "sfumato.mechanisms.mean_curve.curve_kernels",
-        "discretisation_error": "sfumato.mechanisms.mean_curve.expected_error",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -17,17 +17,4 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.plausible_deniability.privacy_test import pass_rate as pass_rate
     from sfumato.mechanisms.plausible_deniability.record_composition import composed_epsilon as composed_epsilon
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "PassPoint": "sfumato.mechanisms.plausible_deniability.pass_rates",
-        "PassRates": "sfumato.mechanisms.plausible_deniability.pass_rates",
-        "PlausibleDeniability": "sfumato.mechanisms.plausible_deniability.method",
-        "PrivacyTest": "sfumato.mechanisms.plausible_deniability.privacy_test",
-        "composed_epsilon": "sfumato.mechanisms.plausible_deniability.record_composition",
-        "output_distribution": "sfumato.mechanisms.plausible_deniability.privacy_test",
-        "pass_rate": "sfumato.mechanisms.plausible_deniability.privacy_test",
-        "pass_rates": "sfumato.mechanisms.plausible_deniability.pass_rates",
-        "hockey_stick_divergence": "sfumato.mechanisms.plausible_deniability.privacy_test",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -12,12 +12,4 @@ if TYPE_CHECKING:
     from sfumato.mechanisms.two_stage.run import PrivateTwoStage as PrivateTwoStage
     from sfumato.mechanisms.two_stage.run import release_two_stage as release_two_stage
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "PrivateTwoStage": "sfumato.mechanisms.two_stage.run",
-        "TwoStage": "sfumato.mechanisms.two_stage.method",
-        "TwoStagePlan": "sfumato.mechanisms.two_stage.plan",
-        "release_two_stage": "sfumato.mechanisms.two_stage.run",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -22,18 +22,4 @@ if TYPE_CHECKING:
     from sfumato.papers.page import page_of as page_of
     from sfumato.papers.page import summary as summary
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ClusterGeometryAsPublished": "sfumato.papers.kmeans_geometry.published.method",
-        "ColumnBounds": "sfumato.papers.kmeans_geometry.published.algorithm",
-        "coordinate_noise": "sfumato.papers.kmeans_geometry.published.algorithm",
-        "illustrative_rows": "sfumato.papers.kmeans_geometry.simulation",
-        "nonprivate_geometry": "sfumato.papers.kmeans_geometry.published.algorithm",
-        "page_of": "sfumato.papers.page",
-        "parts": "sfumato.papers.kmeans_geometry.reproduction",
-        "published_geometry": "sfumato.papers.kmeans_geometry.published.algorithm",
-        "reproduce": "sfumato.papers.kmeans_geometry.reproduction",
-        "summary": "sfumato.papers.page",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

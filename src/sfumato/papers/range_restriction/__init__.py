@@ -23,17 +23,4 @@ if TYPE_CHECKING:
     from sfumato.papers.range_restriction.reproduction import parts as parts
     from sfumato.papers.range_restriction.reproduction import reproduce as reproduce
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "PseudoPosteriorAsPublished": "sfumato.papers.range_restriction.published.method",
-        "SampledModel": "sfumato.papers.range_restriction.families.sampled_models",
-        "Weighting": "sfumato.papers.range_restriction.published.weights",
-        "independent_priors": "sfumato.papers.range_restriction.families.sampled_models",
-        "make_family": "sfumato.papers.range_restriction.families",
-        "page_of": "sfumato.papers.page",
-        "parts": "sfumato.papers.range_restriction.reproduction",
-        "reproduce": "sfumato.papers.range_restriction.reproduction",
-        "summary": "sfumato.papers.page",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -20,16 +20,4 @@ if TYPE_CHECKING:
     from sfumato.papers.reaedp.reproduction import parts as parts
     from sfumato.papers.reaedp.reproduction import reproduce as reproduce
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "failure_counterexample": "sfumato.papers.reaedp.published",
-        "loop_counterexample": "sfumato.papers.reaedp.published",
-        "page_of": "sfumato.papers.page",
-        "parts": "sfumato.papers.reaedp.reproduction",
-        "reproduce": "sfumato.papers.reaedp.reproduction",
-        "resampling_law": "sfumato.papers.reaedp.published",
-        "summary": "sfumato.papers.page",
-        "visible_failure_law": "sfumato.papers.reaedp.published",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

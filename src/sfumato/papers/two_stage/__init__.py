@@ -22,16 +22,4 @@ if TYPE_CHECKING:
     from sfumato.papers.two_stage.reproduction import parts as parts
     from sfumato.papers.two_stage.reproduction import reproduce as reproduce
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "TwoStageAsPublished": "sfumato.papers.two_stage.published.method",
-        "blend_rows": "sfumato.papers.two_stage.published.blending",
-        "match": "sfumato.papers.two_stage.published.blending",
-        "page_of": "sfumato.papers.page",
-        "parts": "sfumato.papers.two_stage.reproduction",
-        "reproduce": "sfumato.papers.two_stage.reproduction",
-        "summary": "sfumato.papers.page",
-        "synthesise_inputs": "sfumato.papers.two_stage.published.first_stage",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

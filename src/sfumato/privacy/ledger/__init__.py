@@ -13,13 +13,4 @@ if TYPE_CHECKING:
     from sfumato.privacy.ledger.account import Verification as Verification
     from sfumato.privacy.ledger.ledger import Ledger as Ledger
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Account": "sfumato.privacy.ledger.account",
-        "Entry": "sfumato.privacy.ledger.account",
-        "Ledger": "sfumato.privacy.ledger.ledger",
-        "Outcome": "sfumato.privacy.ledger.account",
-        "Verification": "sfumato.privacy.ledger.account",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

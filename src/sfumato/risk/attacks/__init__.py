@@ -17,17 +17,4 @@ if TYPE_CHECKING:
     from sfumato.risk.attacks.linkage import NearestRowLinkage as NearestRowLinkage
     from sfumato.risk.attacks.membership import ShadowModelAttack as ShadowModelAttack
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "AttackResult": "sfumato.risk.attacks.attack",
-        "AttributeInference": "sfumato.risk.attacks.attribute_inference",
-        "FreshReferenceLinkage": "sfumato.risk.attacks.linkage",
-        "LikelihoodRatio": "sfumato.risk.attacks.likelihood_ratio",
-        "NearestRowLinkage": "sfumato.risk.attacks.linkage",
-        "ShadowModelAttack": "sfumato.risk.attacks.membership",
-        "ThreatModel": "sfumato.risk.attacks.attack",
-        "dp_ceiling": "sfumato.risk.attacks.attack",
-        "optimal_accuracy": "sfumato.risk.attacks.likelihood_ratio",
-    },
-)
+__getattr__, __dir__ = lazy_names(__name__)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.core.method import Method
     from sfumato.metrics.rows_view import Observes
     from sfumato.privacy.randomness import Randomness
-    from sfumato.risk.simulated.membership_game import Score, Worlds
+    from sfumato.risk.simulated.worlds import Score, Worlds
 
 FEWEST_TRIALS = 20
 Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
@@ -203,8 +203,7 @@ class Attack(Protocol):
         ``target`` is a row of the table, ``rows`` how many rows are released, of which the attacker ``sees`` values or
         bins.
         """
-        from sfumato.risk.simulated.build_worlds import to_game
-        from sfumato.risk.simulated.membership_game import play_game
+        from sfumato.risk.simulated.membership_game import play_game, to_game
 
         check_trials(trials, level)
         return play_game(self, to_game(subject, method, target, rows, sees), trials, seed, level)

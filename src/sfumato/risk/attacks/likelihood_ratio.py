@@ -37,7 +37,7 @@ from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOption
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness
     from sfumato.risk.on_release.people import AttackTargets
-    from sfumato.risk.simulated.membership_game import Score, Worlds
+    from sfumato.risk.simulated.worlds import Score, Worlds
 
 MEMBERSHIP_GOAL = "to know whether the target's record is in the table"
 FEWEST = 20

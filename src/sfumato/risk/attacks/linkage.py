@@ -30,7 +30,7 @@ from sfumato.table import Table
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness
     from sfumato.risk.on_release.people import AttackTargets
-    from sfumato.risk.simulated.membership_game import ReleasedBatch, Score, Worlds
+    from sfumato.risk.simulated.worlds import ReleasedBatch, Score, Worlds
 
 
 @dataclass(frozen=True)

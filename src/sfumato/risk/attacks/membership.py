@@ -41,7 +41,7 @@ from sfumato.table import read
 
 if TYPE_CHECKING:
     from sfumato.risk.on_release.people import AttackTargets
-    from sfumato.risk.simulated.membership_game import ReleasedBatch, Score, Worlds
+    from sfumato.risk.simulated.worlds import ReleasedBatch, Score, Worlds
 
 Features = Literal["target", "entropy-total"]
 FEATURES = ("target", "entropy-total")

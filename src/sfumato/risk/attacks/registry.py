@@ -20,7 +20,7 @@ from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.membership import ShadowModelAttack
 
 if TYPE_CHECKING:
-    from sfumato.risk.simulated.membership_game import Worlds
+    from sfumato.risk.simulated.worlds import Worlds
 
 SIMULATED: tuple[Attack, ...] = (
     LikelihoodRatio(),

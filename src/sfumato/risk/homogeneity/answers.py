@@ -47,6 +47,12 @@ def epsilon_choice_caution(curves: RiskCurves | SeveralCurves) -> str:
     return STEERED if curves.pilot is None else PILOTED.format(pilot=curves.pilot)
 
 
+def all_answers(curves: RiskCurves | SeveralCurves) -> tuple[Answer, ...]:
+    """Return every question that some curves answer."""
+    answers = (risk_answer(curves), epsilon_answer(curves))
+    return (*answers, uniqueness_answer(curves)) if isinstance(curves, RiskCurves) else answers
+
+
 def risk_answer(curves: RiskCurves | SeveralCurves) -> Answer:
     """Answer: if I publish this cross table, how many people's sensitive values can a neighbour read off?"""
     if isinstance(curves, SeveralCurves):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict
 
-from sfumato.arrays import BoolArray, Counts, FloatArray
+from sfumato.arrays import BoolArray, Counts, FloatArray, IntArray
 from sfumato.errors import ResourceError, RiskError
 from sfumato.schema import Schema
 from sfumato.table.counting import count_nonempty_cells
@@ -221,7 +222,7 @@ def companions(
 
 View = Literal["conservative", "record", "any"]
 
-VIEWS = ("conservative", "record", "any")
+VIEWS: tuple[View, ...] = ("conservative", "record", "any")
 
 COUNTS_STEP = "give an integer array with one row per cell and one column per sensitive value (at least two)"
 
@@ -303,7 +304,48 @@ def weighted_mean(values: FloatArray, counts: Counts, weights: str) -> float:
     return float(values @ share / share.sum())
 
 
-def distinct_cells(counts: Counts) -> tuple[Counts, NDArray[np.int64]]:
-    """Return distinct cells (classes sorted, which changes no risk) and how often each occurs."""
-    ordered: Sequence[Any] = np.unique(np.sort(counts, axis=1), axis=0, return_counts=True)
-    return ordered[0], ordered[1]
+class FrozenModel(BaseModel):
+    """A frozen part of a result; infinite ends of intervals are written as words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Average(FrozenModel):
+    """One risk averaged over occupied cells, and over the records in them."""
+
+    cell: float
+    record: float
+
+    def by(self, weights: str) -> float:
+        """Return the average by its name."""
+        return self.record if weights == "record" else self.cell
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctCells:
+    """Cells that differ in more than the order of their counts: equal ones have equal risk, computed once."""
+
+    rows: Counts
+    repeats: IntArray
+    """How often each occurs."""
+
+    @classmethod
+    def of(cls, counts: Counts) -> DistinctCells:
+        """Return the distinct ones of some cells; where one column is counted their classes are sorted."""
+        ordered = np.sort(counts, axis=1) if counts.ndim == 2 else counts
+        rows, repeats = np.unique(ordered, axis=0, return_counts=True)
+        return cls(rows, repeats)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of records of each."""
+        return self.rows.reshape(len(self.rows), -1).sum(axis=1)
+
+    def shares(self, weights: str) -> FloatArray:
+        """Return what each is of all cells, or of all records."""
+        times = self.repeats * (self.sizes if weights == "record" else 1)
+        return times / times.sum()
+
+    def average(self, values: FloatArray) -> Average:
+        """Return the averages of a number for each distinct cell."""
+        return Average(cell=float(values @ self.shares("cell")), record=float(values @ self.shares("record")))

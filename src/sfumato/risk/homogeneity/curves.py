@@ -8,35 +8,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.arrays import Counts, FloatArray
+from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
 from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cell_risk import local, several
-from sfumato.risk.homogeneity.cells import VIEWS, Cells, View, check_counts, companions, distinct_cells, project
-from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageCellRisk, feasible_epsilons
-from sfumato.risk.homogeneity.guessing import GuessingAverage, guessing_averages
-from sfumato.risk.homogeneity.marginal_tvd import Distances, marginal_distances
-from sfumato.risk.homogeneity.noise import CLASSICAL_END, WITH_DELTA, Mechanism, noise_problems
+from sfumato.risk.homogeneity.cells import (
+    VIEWS,
+    Average,
+    Cells,
+    DistinctCells,
+    View,
+    check_counts,
+    companions,
+    project,
+)
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk, average_cell_risk
+from sfumato.risk.homogeneity.guessing import guessing_averages
+from sfumato.risk.homogeneity.marginal_tvd import marginal_distances
+from sfumato.risk.homogeneity.noise import CLASSICAL_END, Mechanism, noise_problems, stated_sensitivity
 from sfumato.risk.homogeneity.results import (
     AlonePoint,
-    Average,
     CellKinds,
     EpsilonChoiceRecord,
     GuessPoint,
     Limits,
-    MarginalTvdPoint,
     RiskCurves,
     RiskPoint,
     SeveralCurves,
     SeveralPoint,
-    Utility,
     Weights,
     WorstCell,
     evenly_spaced,
@@ -63,7 +66,8 @@ def epsilon_grid(low: float = RANGE[0], high: float = RANGE[1], points: int = PO
 
 
 class CurveOptions(TypedDict, total=False):
-    """What may be said about the choice of epsilon (see :class:`Steering`) and about Gaussian noise."""
+    """The risk by which epsilon is chosen (seen how, averaged over what, kept at or below which target), and what may
+    be said about Gaussian noise."""
 
     target: float | None
     view: View
@@ -72,13 +76,19 @@ class CurveOptions(TypedDict, total=False):
     rule: str | None
 
 
-@dataclass(frozen=True)
-class EpsilonCriterion:
-    """The risk by which epsilon is chosen: seen how, averaged over what, and kept at or below which target if any."""
+class CurveRequest(NamedTuple):
+    """The epsilons of some curves, the noise, and the risk by which epsilon is chosen."""
 
-    target: float | None = None
-    view: View = "record"
-    weights: Weights = "cell"
+    epsilons: tuple[float, ...]
+    noise: Mechanism
+    target: float | None
+    view: View
+    weights: Weights
+
+    @property
+    def example(self) -> float:
+        """Epsilon 1, or the end of the range that is nearest to it."""
+        return min(max(1.0, self.epsilons[0]), self.epsilons[-1])
 
 
 def curves(
@@ -98,41 +108,37 @@ def curves(
     ``pilot`` names the public or earlier table that the cells came from; it is only said, never read. ``target``,
     ``view`` and ``weights`` say by which risk epsilon is chosen.
     """
-    grid, by = check_request(epsilons, mechanism, facts)
-    beside = companions(cells)
+    request = check_request(epsilons, mechanism, facts, cells.schema, sensitivity)
+    noise, grid, beside = request.noise, request.epsilons, companions(cells)
     counts = check_counts(cells.counts)
-    totals = counts.sum(axis=0)
-    stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
-    noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
-    choice = _choice(by, counts, noise)
-    risk = _Risk(counts, noise)
-    few = [grid[i] for i in evenly_spaced(len(grid))]
-    guessed = guessing_averages(risk.rows, risk.repeats, {epsilon: noise.law(epsilon) for epsilon in few})
-    example = risk.at(min(max(1.0, grid[0]), grid[-1]))
+    totals, empty = counts.sum(axis=0), empty_cells(cells)
+    average = average_cell_risk(counts, request.view, request.weights)
+    choice = EpsilonChoiceRecord.found(request.target, average, noise)
+    risk = _Risk(DistinctCells.of(counts), noise)
+    few = evenly_spaced(grid)
+    guessed = guessing_averages(risk.cells.rows, risk.cells.repeats, {epsilon: noise.law(epsilon) for epsilon in few})
+    example = risk.at(request.example)
     safe = math.inf if choice is None or choice.safe is None else choice.safe[1]
     reference = example if math.isinf(safe) else risk.at(safe)
     return RiskCurves(
-        **_facts(cells),
+        **_facts(cells, request, pilot),
         sensitive=cells.column,
         values=counts.shape[1],
         baseline=float(totals.max() / totals.sum()),
-        mechanism=mechanism,
-        delta=noise.delta,
-        rule=noise.sigma_rule,
-        sensitivity=stated,
-        view=by.view,
-        weights=by.weights,
-        pilot=pilot,
+        view=request.view,
         points=tuple(risk.at(epsilon) for epsilon in grid),
         example=example,
         reference=reference,
-        alone=tuple(risk.alone(epsilon, empty_cells(cells)) for epsilon in grid),
-        alone_example=risk.alone(example.epsilon, empty_cells(cells)),
-        guesses=tuple(_guess_point(found) for found in guessed),
-        distinct_cells=len(risk.rows),
+        alone=tuple(risk.alone(epsilon, empty) for epsilon in grid),
+        alone_example=risk.alone(example.epsilon, empty),
+        guesses=tuple(
+            GuessPoint(epsilon=found.epsilon, plurality=_pair(found.plurality), soft=_pair(found.soft))
+            for found in guessed
+        ),
+        distinct_cells=len(risk.cells.rows),
         guessed_cells=min((found.cells for found in guessed), default=0),
         limits=risk.limits(),
-        utility=_utility(marginal_distances(cells, few, noise)) if utility else None,
+        utility=marginal_distances(cells, few, noise) if utility else None,
         worst=_worst(cells, local(counts, noise.law(reference.epsilon), "record")),
         companions=beside.as_dict(),
         choice=choice,
@@ -152,28 +158,26 @@ def several_curves(
     The arguments are those of :func:`curves`. Epsilon is steered by the chance that
     at least one attribute is read rightly; the only view is ``record``.
     """
-    grid, by = check_request(epsilons, mechanism, facts)
-    require_record(by.view)
+    request = check_request(epsilons, mechanism, facts, cells.schema, sensitivity)
+    require_record(request.view)
     if not len(cells.counts):
         raise RiskError("the table has no records", next_step="give a table with at least one record")
-    stated = stated_sensitivity(cells.schema, mechanism) if sensitivity is None else sensitivity
-    noise = Mechanism(mechanism, facts.get("delta"), facts.get("rule"), stated)
-    risk = _SeveralRisk(cells, by.weights)
-    choice = None if by.target is None else EpsilonChoiceRecord.of(feasible_epsilons(by.target, risk, noise))
+    law, distinct = request.noise.law, DistinctCells.of(cells.counts)
+
+    def point(epsilon: float, noise: NoiseLaw) -> SeveralPoint:
+        return _several_point(distinct, cells.sensitive, epsilon, noise)
+
+    by, classes = request.weights, math.prod(cells.counts.shape[1:])
+    spread = float((distinct.sizes + classes) @ distinct.shares(by))
+    average = AverageRisk(lambda noise: point(1.0, noise).some.by(by), classes, spread)
     return SeveralCurves(
-        **_facts(cells),
+        **_facts(cells, request, pilot),
         sensitive=cells.sensitive,
         **_kinds(cells),
-        mechanism=mechanism,
-        delta=noise.delta,
-        rule=noise.sigma_rule,
-        sensitivity=stated,
-        weights=by.weights,
-        pilot=pilot,
-        points=tuple(risk.point(epsilon, noise.law(epsilon)) for epsilon in grid),
-        example=risk.point(example := min(max(1.0, grid[0]), grid[-1]), noise.law(example)),
-        ceiling=risk.point(math.inf, NOISELESS),
-        choice=choice,
+        points=tuple(point(epsilon, law(epsilon)) for epsilon in request.epsilons),
+        example=point(request.example, law(request.example)),
+        ceiling=point(math.inf, NOISELESS),
+        choice=EpsilonChoiceRecord.found(request.target, average, request.noise),
     )
 
 
@@ -183,29 +187,17 @@ def require_record(view: str) -> None:
         raise RiskError(f"view {view!r} is for one sensitive column", next_step="leave the view out: it is 'record'")
 
 
-def stated_sensitivity(schema: Schema, mechanism: str) -> float:
-    """Return the sensitivity of a cross table by its schema, in the norm of the noise."""
-    if mechanism in WITH_DELTA:
-        return math.sqrt(histogram_l2_squared(schema.adjacency, schema.rows_per_person))
-    return histogram_l1(schema.adjacency, schema.rows_per_person)
-
-
 def empty_cells(cells: Cells) -> float:
     """Return how many combinations of the identifiers nobody has; they get noise, too."""
     return float(math.prod(cells.schema.shape(cells.identifiers)) - len(cells.counts))
 
 
-def _choice(steering: EpsilonCriterion, counts: Counts, noise: Mechanism) -> EpsilonChoiceRecord | None:
-    if steering.target is None:
-        return None
-    return EpsilonChoiceRecord.of(
-        feasible_epsilons(steering.target, AverageCellRisk(counts, steering.view, steering.weights), noise)
-    )
-
-
-def _facts(cells: Cells) -> dict[str, Any]:
-    """Return what the table is, before any noise."""
+def _facts(cells: Cells, request: CurveRequest, pilot: str | None) -> dict[str, Any]:
+    """Return what the table and the noise are."""
     return {
+        **request.noise.facts(),
+        "weights": request.weights,
+        "pilot": pilot,
         "table": cells.schema.name,
         "identifiers": cells.identifiers,
         "adjacency": cells.schema.adjacency,
@@ -221,58 +213,55 @@ def default_range(rule: str | None) -> tuple[float, float]:
 
 
 def check_request(
-    epsilons: Sequence[float] | None, mechanism: str, facts: CurveOptions
-) -> tuple[tuple[float, ...], EpsilonCriterion]:
-    """Return the grid of epsilons and how it is steered; everything that is wrong is reported at once."""
-    rule, by = (
-        facts.get("rule"),
-        EpsilonCriterion(facts.get("target"), facts.get("view", "record"), facts.get("weights", "cell")),
-    )
+    epsilons: Sequence[float] | None,
+    mechanism: str,
+    facts: CurveOptions,
+    schema: Schema | None = None,
+    sensitivity: float | None = None,
+) -> CurveRequest:
+    """Return the request, or refuse it with everything that is wrong; the schema says the sensitivity unless given."""
+    delta, rule = facts.get("delta"), facts.get("rule")
+    view, weights = facts.get("view", "record"), facts.get("weights", "cell")
     grid = epsilon_grid(*default_range(rule)) if epsilons is None else tuple(float(epsilon) for epsilon in epsilons)
     problems: list[str] = []
     if len(grid) < 2 or not all(0 < e < math.inf for e in grid) or list(grid) != sorted(set(grid)):
         problems.append("epsilons must be at least two finite numbers above 0 that rise")
     elif rule == "classical" and grid[-1] > CLASSICAL_END:
         problems.append(f"the classical rule is proved for epsilon below 1 only, and the curves go to {grid[-1]:g}")
-    known = (("view", by.view, VIEWS), ("weights", by.weights, ("cell", "record")))
+    known = (("view", view, VIEWS), ("weights", weights, ("cell", "record")))
     problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
-    problems += noise_problems(mechanism, facts.get("delta"), rule)
+    problems += noise_problems(mechanism, delta, rule)
     if problems:
         raise RiskError("cannot draw these risk curves", problems, "mend what is listed")
-    return grid, by
+    if sensitivity is None:
+        sensitivity = stated_sensitivity(mechanism, schema.adjacency, schema.rows_per_person) if schema else 1
+    return CurveRequest(grid, Mechanism(mechanism, delta, rule, sensitivity), facts.get("target"), view, weights)
 
 
 class _Risk:
-    """The attack on distinct cells: equal cells have equal risk, so each is computed once."""
+    """The attack on one sensitive column of distinct cells."""
 
-    def __init__(self, counts: Counts, noise: Mechanism) -> None:
-        self.rows, self.repeats = distinct_cells(counts)
-        self.noise = noise
-
-    def average(self, values: FloatArray) -> Average:
-        return average(values, self.rows, self.repeats)
+    def __init__(self, cells: DistinctCells, noise: Mechanism) -> None:
+        self.cells, self.noise = cells, noise
 
     def at(self, epsilon: float) -> RiskPoint:
         law = self.noise.law(epsilon)
-        views: dict[str, Average] = {
-            "conservative": self.average(local(self.rows, law, "conservative")),
-            "record": self.average(local(self.rows, law, "record")),
-            "any": self.average(local(self.rows, law, "any")),
-        }
+        views = {view: self.cells.average(local(self.cells.rows, law, view)) for view in VIEWS}
         right, read = views["record"], views["any"]
         ppv = Average(cell=_ratio(right.cell, read.cell), record=_ratio(right.record, read.record))
         return RiskPoint(epsilon=epsilon, ppv=ppv, **views)
 
     def alone(self, epsilon: float, empty: float) -> AlonePoint:
-        found = reidentification(self.rows, self.noise.law(epsilon), empty, self.repeats)
-        return AlonePoint(epsilon=epsilon, **asdict(found))
+        risk = reidentification(self.cells.rows, self.noise.law(epsilon), empty, self.cells.repeats)
+        return AlonePoint.at(epsilon, risk)
 
     def limits(self) -> dict[str, Limits]:
         """As epsilon goes to 0 each count survives with probability 1/2; without noise each keeps its sign."""
-        classes = self.rows.shape[1]
-        alike, present = 0.5**classes, (self.rows > 0).sum(axis=1)
-        shares = self.rows / self.rows.sum(axis=1, keepdims=True)
-        same = self.average((present == 1).astype(float))
+        rows, average = self.cells.rows, self.cells.average
+        classes = rows.shape[1]
+        alike, present = 0.5**classes, (rows > 0).sum(axis=1)
+        shares = rows / rows.sum(axis=1, keepdims=True)
+        same = average((present == 1).astype(float))
         floors = {
             "record": alike,
             "any": classes * alike,
@@ -282,44 +271,25 @@ class _Risk:
         ceilings = {
             "record": same,
             "any": same,
-            "plurality": self.average(shares.max(axis=1)),
-            "soft": self.average((shares**2).sum(axis=1)),
+            "plurality": average(shares.max(axis=1)),
+            "soft": average((shares**2).sum(axis=1)),
         }
         found = {
             name: Limits(floor=Average(cell=floor, record=floor), ceiling=ceilings[name])
             for name, floor in floors.items()
         }
-        return {"conservative": Limits(floor=self.average(present * alike), ceiling=same), **found}
+        return {"conservative": Limits(floor=average(present * alike), ceiling=same), **found}
 
 
-class _SeveralRisk:
-    """The attack on distinct cells, each computed once; and, for the search, the chance of at least one reading."""
-
-    def __init__(self, cells: Cells, weights: Weights) -> None:
-        shape = cells.counts.shape
-        flat, self.repeats = np.unique(cells.counts.reshape(shape[0], -1), axis=0, return_counts=True)
-        self.rows: Counts = flat.reshape(-1, *shape[1:])
-        self.flat, self.names, self.weights = flat, cells.sensitive, weights
-        self.classes = flat.shape[1]
-        self.spread = self._mean(flat.sum(axis=1) + float(self.classes)).by(weights)
-
-    def _mean(self, values: FloatArray) -> Average:
-        return average(values, self.flat, self.repeats)
-
-    def point(self, epsilon: float, noise: NoiseLaw) -> SeveralPoint:
-        step = max(1, CHUNK // self.classes)
-        parts = [several(self.rows[i : i + step], noise) for i in range(0, len(self.rows), step)]
-        each = [np.concatenate([part.each[j] for part in parts]) for j in range(len(self.names))]
-        return SeveralPoint(
-            epsilon=epsilon,
-            each={name: self._mean(values) for name, values in zip(self.names, each, strict=True)},
-            complete=self._mean(np.concatenate([part.complete for part in parts])),
-            some=self._mean(np.concatenate([part.some for part in parts])),
-        )
-
-    def at(self, noise: NoiseLaw) -> float:
-        """Return the average chance that at least one attribute is read rightly."""
-        return self.point(1.0, noise).some.by(self.weights)
+def _several_point(cells: DistinctCells, names: Sequence[str], epsilon: float, noise: NoiseLaw) -> SeveralPoint:
+    step = max(1, CHUNK // math.prod(cells.rows.shape[1:]))
+    parts = [several(cells.rows[i : i + step], noise) for i in range(0, len(cells.rows), step)]
+    return SeveralPoint(
+        epsilon=epsilon,
+        each={name: cells.average(np.concatenate([part.each[j] for part in parts])) for j, name in enumerate(names)},
+        complete=cells.average(np.concatenate([part.complete for part in parts])),
+        some=cells.average(np.concatenate([part.some for part in parts])),
+    )
 
 
 def _kinds(cells: Cells) -> dict[str, Any]:
@@ -336,26 +306,12 @@ def _kinds(cells: Cells) -> dict[str, Any]:
     }
 
 
-def average(values: FloatArray, rows: Counts, repeats: NDArray[np.int64]) -> Average:
-    """Average over cells and over records, from distinct cells and how often each occurs."""
-    people = repeats * rows.sum(axis=1)
-    return Average(cell=float(values @ repeats / repeats.sum()), record=float(values @ people / people.sum()))
-
-
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _guess_point(found: GuessingAverage) -> GuessPoint:
-    plurality = Average(cell=found.plurality[0], record=found.plurality[1])
-    return GuessPoint(
-        epsilon=found.epsilon, plurality=plurality, soft=Average(cell=found.soft[0], record=found.soft[1])
-    )
-
-
-def _utility(found: Distances) -> Utility:
-    points = tuple(MarginalTvdPoint(**asdict(distance)) for distance in found.distances)
-    return Utility(points=points, draws=found.draws, sets=found.sets, all_sets=found.all_sets)
+def _pair(averages: tuple[float, float]) -> Average:
+    return Average(cell=averages[0], record=averages[1])
 
 
 def _worst(cells: Cells, risk: FloatArray) -> tuple[WorstCell, ...]:

@@ -9,16 +9,18 @@ and so do the bounds: without that a target that equals the floor or the ceiling
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.arrays import Counts
 from sfumato.errors import RiskError
 from sfumato.privacy.noise_distributions import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.cell_risk import local
-from sfumato.risk.homogeneity.cells import View, check_counts, distinct_cells, require_view, weighted_mean
+from sfumato.risk.homogeneity.cells import DistinctCells, View, check_counts, require_view, weighted_mean
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
 
 TOLERANCE = 1e-7
@@ -73,17 +75,15 @@ class EpsilonChoice:
         return ", ".join(f"[{low:.6g}, {high:.6g}]" for low, high in chosen)
 
 
-class AverageRisk(Protocol):
+@dataclass(frozen=True)
+class AverageRisk:
     """A risk averaged over cells, as a function of the noise: all that the search needs to know of it."""
 
+    at: Callable[[NoiseLaw], float]
     classes: int
     """Counts of a cell that survive or vanish independently."""
     spread: float
     """Sum of m + 1 over the counts m of a cell, averaged like the risk."""
-
-    def at(self, noise: NoiseLaw) -> float:
-        """Return the average risk."""
-        ...
 
 
 def epsilon_for(
@@ -105,7 +105,7 @@ def epsilon_for(
     """
     require_view(view)
     drawn = Mechanism(mechanism, sensitivity=sensitivity, **noise)
-    return feasible_epsilons(target, AverageCellRisk(check_counts(counts), view, weights), drawn)
+    return feasible_epsilons(target, average_cell_risk(check_counts(counts), view, weights), drawn)
 
 
 def feasible_epsilons(target: float, average: AverageRisk, mechanism: Mechanism) -> EpsilonChoice:
@@ -118,22 +118,13 @@ def feasible_epsilons(target: float, average: AverageRisk, mechanism: Mechanism)
     return EpsilonChoice(target, signs.intervals(), floor, ceiling, signs.evaluations)
 
 
-class AverageCellRisk:
-    """Average risk of the homogeneity attack, on distinct cells only."""
-
-    def __init__(self, counts: np.ndarray, view: View, weights: str) -> None:
-        self.classes = counts.shape[1]
-        weighted_mean(np.zeros(len(counts)), counts, weights)
-        kept = counts[counts.sum(axis=1) > 0]
-        self.rows, repeats = distinct_cells(kept)
-        share = repeats * (1 if weights == "cell" else self.rows.sum(axis=1))
-        self.share = share / share.sum()
-        self.view: View = view
-        self.spread = float((self.rows.sum(axis=1) + self.classes) @ self.share)
-
-    def at(self, noise: NoiseLaw) -> float:
-        """Return the average risk."""
-        return float(local(self.rows, noise, self.view) @ self.share)
+def average_cell_risk(counts: Counts, view: View, weights: str) -> AverageRisk:
+    """Return the average risk of the homogeneity attack on the cells that are not empty."""
+    weighted_mean(np.zeros(len(counts)), counts, weights)  # refuses unknown weights and a table without records
+    cells, classes = DistinctCells.of(counts[counts.sum(axis=1) > 0]), counts.shape[1]
+    shares = cells.shares(weights)
+    spread = float((cells.sizes + classes) @ shares)
+    return AverageRisk(lambda noise: float(local(cells.rows, noise, view) @ shares), classes, spread)
 
 
 @dataclass

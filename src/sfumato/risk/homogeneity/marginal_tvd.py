@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import IntArray
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import Cells
+from sfumato.risk.homogeneity.cells import Cells, FrozenModel
 from sfumato.risk.homogeneity.noise import Mechanism
 
 Way = Literal["cross", "direct"]
@@ -41,9 +41,8 @@ MOST_EMPTY = 10**15
 SEED = 20240229
 
 
-@dataclass(frozen=True)
-class MarginalTvd:
-    """Mean and largest total-variation distance over the marginals of one order."""
+class MarginalTvd(FrozenModel):
+    """Expected total-variation distance of the marginals of one order: mean and largest over the column sets."""
 
     epsilon: float
     way: Way
@@ -52,11 +51,10 @@ class MarginalTvd:
     largest: float
 
 
-@dataclass(frozen=True)
-class Distances:
-    """All distances, and how they were simulated."""
+class Utility(FrozenModel):
+    """How much of the 1-, 2- and 3-way marginals is left, and how it was simulated."""
 
-    distances: tuple[MarginalTvd, ...]
+    points: tuple[MarginalTvd, ...]
     draws: int
     sets: dict[int, int]
     """Marginals of each order that were looked at."""
@@ -64,7 +62,7 @@ class Distances:
     """Marginals of each order that there are."""
 
 
-def marginal_distances(cells: Cells, epsilons: Sequence[float], mechanism: Mechanism | None = None) -> Distances:
+def marginal_distances(cells: Cells, epsilons: Sequence[float], mechanism: Mechanism | None = None) -> Utility:
     """Return the expected distances of 1-, 2- and 3-way marginals of identifiers and sensitive column."""
     occupied = _Occupied.of(cells)
     rng = np.random.default_rng(SEED)
@@ -73,36 +71,18 @@ def marginal_distances(cells: Cells, epsilons: Sequence[float], mechanism: Mecha
     largest = max((occupied.size_of(columns) for sets in chosen.values() for columns in sets), default=0)
     draws = int(np.clip(WORK // max(len(occupied.counts), largest, 1), FEWEST_DRAWS, MOST_DRAWS))
     all_sets = {order: math.comb(len(occupied.shape), order) for order in orders}
+    noise = mechanism or Mechanism()
     found: list[MarginalTvd] = []
     for order, sets in chosen.items():
-        laws = _Laws(mechanism or Mechanism(), all_sets[order])
-        found += _of_order(occupied, sets, order, epsilons, laws, draws, rng) if sets else []
-    return Distances(tuple(found), draws, {order: len(sets) for order, sets in chosen.items()}, all_sets)
+        ways: dict[Way, Mechanism] = {"cross": noise, "direct": noise.among(all_sets[order])}
+        found += _of_order(occupied, sets, order, epsilons, ways, draws, rng) if sets else []
+    looked = {order: len(sets) for order, sets in chosen.items()}
+    return Utility(points=tuple(found), draws=draws, sets=looked, all_sets=all_sets)
 
 
-class _NoiseSampler(Protocol):
-    """Seeded noise on counts that are published with everything below 0 set to 0."""
-
-    def on(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return counts with noise, below 0 as 0."""
-        ...
-
-    def on_empty(self, cells: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return the sum over so many empty cells at once."""
-        ...
-
-
-@dataclass(frozen=True)
-class _Laws:
-    """The noise of the two ways at one epsilon: on this table, or on so many tables that share the promise."""
-
-    mechanism: Mechanism
-    tables: int
-
-    def of(self, way: Way, epsilon: float) -> _NoiseSampler:
-        shared = self.mechanism if way == "cross" else self.mechanism.among(self.tables)
-        law = shared.law(epsilon)
-        return _TabulatedNoise(law) if shared.with_delta else _Noise(law, epsilon / shared.sensitivity)
+def _sampler(mechanism: Mechanism, epsilon: float) -> _Noise | _TabulatedNoise:
+    law = mechanism.law(epsilon)
+    return _TabulatedNoise(law) if mechanism.with_delta else _Noise(law, epsilon / mechanism.sensitivity)
 
 
 @dataclass(frozen=True)
@@ -203,7 +183,9 @@ class _Slice:
     empty: IntArray
     counts: IntArray
 
-    def distance(self, way: Way, noise: _NoiseSampler, occupied: IntArray, rng: np.random.Generator) -> float:
+    def distance(
+        self, way: Way, noise: _Noise | _TabulatedNoise, occupied: IntArray, rng: np.random.Generator
+    ) -> float:
         if way == "direct":
             return _total_variation(noise.on(self.counts, rng), self.counts)
         kept = np.bincount(self.place, noise.on(occupied, rng), minlength=len(self.empty))
@@ -230,19 +212,21 @@ def _of_order(
     sets: Sequence[tuple[int, ...]],
     order: int,
     epsilons: Sequence[float],
-    laws: _Laws,
+    ways: dict[Way, Mechanism],
     draws: int,
     rng: np.random.Generator,
 ) -> list[MarginalTvd]:
-    keys: list[tuple[Way, float]] = [(way, epsilon) for way in ("cross", "direct") for epsilon in epsilons]
+    keys: list[tuple[Way, float]] = [(way, epsilon) for way in ways for epsilon in epsilons]
     means = np.zeros((len(sets), len(keys)))
     for row, columns in enumerate(sets):
         part = occupied.slice_of(columns)
         for column, (way, epsilon) in enumerate(keys):
-            noise = laws.of(way, epsilon)
+            noise = _sampler(ways[way], epsilon)
             drawn = [part.distance(way, noise, occupied.counts, rng) for _ in range(draws)]
             means[row, column] = np.mean(drawn)
     return [
-        MarginalTvd(epsilon, way, order, float(means[:, i].mean()), float(means[:, i].max()))
+        MarginalTvd(
+            epsilon=epsilon, way=way, order=order, mean=float(means[:, i].mean()), largest=float(means[:, i].max())
+        )
         for i, (way, epsilon) in enumerate(keys)
     ]

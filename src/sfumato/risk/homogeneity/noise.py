@@ -29,10 +29,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from sfumato.errors import RiskError
 from sfumato.privacy.accounting.gaussian_calibration import GaussianCalibration, gaussian_sigma
+from sfumato.privacy.accounting.sensitivity import histogram_l1, histogram_l2_squared
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
 
 PURE = ("geometric", "laplace")
@@ -90,6 +91,15 @@ class Mechanism:
         """The rule for sigma: analytic by default; none where there is no sigma."""
         return (self.rule or "analytic") if self.with_delta else None
 
+    def facts(self) -> dict[str, Any]:
+        """Return the noise as results state it."""
+        return {
+            "mechanism": self.name,
+            "delta": self.delta,
+            "rule": self.sigma_rule,
+            "sensitivity": self.sensitivity,
+        }
+
     @property
     def largest_epsilon(self) -> float:
         """The epsilon up to which the rule is proved."""
@@ -136,6 +146,13 @@ class Mechanism:
             return x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi) if x >= 1 else math.inf
         y = 1 / sigma**2
         return 1.3 * y * math.exp(-y / 2) if y >= 2 else math.inf
+
+
+def stated_sensitivity(mechanism: str, adjacency: str, rows_per_person: int = 1) -> float:
+    """Return the sensitivity of a cross table in the norm of the noise."""
+    if mechanism in WITH_DELTA:
+        return math.sqrt(histogram_l2_squared(adjacency, rows_per_person))
+    return histogram_l1(adjacency, rows_per_person)
 
 
 def noise_problems(name: str, delta: float | None, rule: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -18,12 +18,12 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size
+from sfumato.risk.homogeneity.cells import VIEWS, FrozenModel, View, as_alpha, as_probabilities, as_size
 from sfumato.risk.homogeneity.curves import CurveOptions, check_request
-from sfumato.risk.homogeneity.epsilon_search import NOISELESS, feasible_epsilons
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk
 from sfumato.risk.homogeneity.expected import SizeLaw, expected, overall, shrinkage
 from sfumato.risk.homogeneity.noise import Mechanism
-from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord, FrozenModel, evenly_spaced
+from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord, NoiseFacts
 from sfumato.risk.homogeneity.uniqueness import reidentification_for
 
 MOST_PEOPLE = 500
@@ -96,14 +96,10 @@ class PlanPoint(FrozenModel):
     any: float
 
 
-class PlannedRisk(FrozenModel):
+class PlannedRisk(NoiseFacts):
     """What public facts say about a cross table, before anybody counts it."""
 
     measure: str
-    mechanism: str
-    delta: float | None
-    rule: str | None
-    sensitivity: float
     view: View
     mean_size: float
     """People in a cell that is not empty."""
@@ -113,11 +109,6 @@ class PlannedRisk(FrozenModel):
     """Without noise; its epsilon is infinite."""
     alone: tuple[AlonePoint, ...]
     """Re-identification from a table of the identifiers alone; none where one size is given instead of a law."""
-    choice: EpsilonChoiceRecord | None
-
-    def few(self) -> tuple[int, ...]:
-        """Return the places of the points of the printed table."""
-        return tuple(evenly_spaced(len(self.points)))
 
 
 def planned(
@@ -134,46 +125,27 @@ def planned(
     >>> found.measure, round(found.points[1].record, 4), round(found.choice.safe[1], 4)
     ('global', 0.5186, 0.1664)
     """
-    grid, by = check_request(epsilons, mechanism, more)
-    noise = Mechanism(mechanism, more.get("delta"), more.get("rule"), sensitivity)
-    average = _PlannedAverage(facts, by.view)
+    request = check_request(epsilons, mechanism, more, sensitivity=sensitivity)
+    noise, values = request.noise, len(facts.values)
+    average = AverageRisk(lambda law: facts.risk(law, request.view), values, facts.mean_size + values)
     return PlannedRisk(
         measure=facts.measure,
-        mechanism=mechanism,
-        delta=noise.delta,
-        rule=noise.sigma_rule,
-        sensitivity=sensitivity,
-        view=by.view,
+        **noise.facts(),
+        view=request.view,
         mean_size=facts.mean_size,
-        values=len(facts.values),
-        points=tuple(_point(facts, epsilon, noise.law(epsilon)) for epsilon in grid),
+        values=values,
+        points=tuple(_point(facts, epsilon, noise.law(epsilon)) for epsilon in request.epsilons),
         ceiling=_point(facts, math.inf, NOISELESS),
-        alone=_alone(facts, grid, noise),
-        choice=None if by.target is None else EpsilonChoiceRecord.of(feasible_epsilons(by.target, average, noise)),
+        alone=_alone(facts, request.epsilons, noise),
+        choice=EpsilonChoiceRecord.found(request.target, average, noise),
     )
 
 
-class _PlannedAverage:
-    """The planned risk as the search wants it: a mean of risks of cells, so that their slopes bound it."""
-
-    def __init__(self, facts: PublicFacts, view: View) -> None:
-        self.facts = facts
-        self.view: View = view
-        self.classes = len(facts.values)
-        self.spread = facts.mean_size + self.classes
-
-    def at(self, noise: NoiseLaw) -> float:
-        """Return the risk."""
-        return self.facts.risk(noise, self.view)
-
-
 def _point(facts: PublicFacts, epsilon: float, law: NoiseLaw) -> PlanPoint:
-    views: tuple[View, ...] = ("record", "conservative", "any")
-    return PlanPoint(epsilon=epsilon, **{view: facts.risk(law, view) for view in views})
+    return PlanPoint(epsilon=epsilon, **{view: facts.risk(law, view) for view in VIEWS})
 
 
 def _alone(facts: PublicFacts, grid: Sequence[float], noise: Mechanism) -> tuple[AlonePoint, ...]:
     if isinstance(facts.sizes, int):
         return ()
-    found = ((epsilon, reidentification_for(facts.sizes, noise.law(epsilon))) for epsilon in grid)
-    return tuple(AlonePoint(epsilon=epsilon, **asdict(risk)) for epsilon, risk in found)
+    return tuple(AlonePoint.at(epsilon, reidentification_for(facts.sizes, noise.law(epsilon))) for epsilon in grid)

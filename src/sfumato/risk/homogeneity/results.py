@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
-from sfumato.risk.homogeneity.cells import View
-from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice
-from sfumato.risk.homogeneity.noise import CLASSICAL_END
+from sfumato.risk.homogeneity.cells import Average, FrozenModel, View
+from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
+from sfumato.risk.homogeneity.marginal_tvd import Utility
+from sfumato.risk.homogeneity.noise import CLASSICAL_END, Mechanism
+from sfumato.risk.homogeneity.uniqueness import ReidentificationRisk
 
 Weights = Literal["cell", "record"]
 FEW_POINTS = 13
 """Epsilons of the printed table, of the guessing attackers and of the simulated utility: every fifth of the grid."""
 
 
-def evenly_spaced(points: int) -> list[int]:
-    """Return the positions of evenly spaced points, both ends included.
+T = TypeVar("T")
 
-    >>> evenly_spaced(61)[:3], len(evenly_spaced(61)), evenly_spaced(3)
-    ([0, 5, 10], 13, [0, 1, 2])
+
+def evenly_spaced(points: Sequence[T]) -> tuple[T, ...]:
+    """Return evenly spaced ones of some points, both ends included.
+
+    >>> evenly_spaced(range(61))[:3], len(evenly_spaced(range(61))), evenly_spaced("abc")
+    ((0, 5, 10), 13, ('a', 'b', 'c'))
     """
-    return [int(i) for i in np.unique(np.linspace(0, points - 1, min(points, FEW_POINTS)).round())]
-
-
-class FrozenModel(BaseModel):
-    """A frozen part of the result; infinite ends of intervals are written as words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-
-class Average(FrozenModel):
-    """One risk averaged over occupied cells, and over the records in them."""
-
-    cell: float
-    record: float
-
-    def by(self, weights: str) -> float:
-        """Return the average by its name."""
-        return self.record if weights == "record" else self.cell
+    places = np.unique(np.linspace(0, len(points) - 1, min(len(points), FEW_POINTS)).round())
+    return tuple(points[int(place)] for place in places)
 
 
 class RiskPoint(FrozenModel):
@@ -53,18 +42,15 @@ class RiskPoint(FrozenModel):
     """Share of readings that are right for a random record: record / any."""
 
 
-class AlonePoint(FrozenModel):
-    """Re-identification at one epsilon: :class:`sfumato.risk.homogeneity.uniqueness.ReidentificationRisk` as it is
-    saved."""
+class AlonePoint(ReidentificationRisk):
+    """Re-identification at one epsilon."""
 
     epsilon: float
-    alone: float
-    baseline: float
-    seen: float
-    named: float
-    right: float
-    known: float
-    shown: float
+
+    @classmethod
+    def at(cls, epsilon: float, risk: ReidentificationRisk) -> AlonePoint:
+        """Return a risk with its epsilon."""
+        return cls(epsilon=epsilon, **risk.model_dump())
 
 
 class GuessPoint(FrozenModel):
@@ -73,25 +59,6 @@ class GuessPoint(FrozenModel):
     epsilon: float
     plurality: Average
     soft: Average
-
-
-class MarginalTvdPoint(FrozenModel):
-    """Expected total-variation distance of the marginals of one order: mean and largest over the column sets."""
-
-    epsilon: float
-    way: Literal["cross", "direct"]
-    order: int
-    mean: float
-    largest: float
-
-
-class Utility(FrozenModel):
-    """How much of the 1-, 2- and 3-way marginals is left, and how it was simulated."""
-
-    points: tuple[MarginalTvdPoint, ...]
-    draws: int
-    sets: dict[int, int]
-    all_sets: dict[int, int]
 
 
 class Limits(FrozenModel):
@@ -139,26 +106,42 @@ class EpsilonChoiceRecord(FrozenModel):
             statement=found.statement(),
         )
 
+    @classmethod
+    def found(cls, target: float | None, average: AverageRisk, noise: Mechanism) -> EpsilonChoiceRecord | None:
+        """Search the epsilons that keep a target; none where no target is given."""
+        return None if target is None else cls.of(feasible_epsilons(target, average, noise))
 
-class RiskCurves(FrozenModel):
-    """Everything about one cross table: curves, limits, utility, worst cells, companions, and the choice of epsilon."""
 
-    table: str
-    identifiers: tuple[str, ...]
-    sensitive: str
-    adjacency: str
+class NoiseFacts(FrozenModel):
+    """The noise of some curves, and the epsilons that keep the target."""
+
     mechanism: str
     delta: float | None = None
     rule: str | None = None
     """How sigma follows from epsilon and delta, for Gaussian noise."""
     sensitivity: float
-    view: View
+    choice: EpsilonChoiceRecord | None
+
+
+class TableFacts(NoiseFacts):
+    """What is said of any cross table whose risk is drawn."""
+
+    table: str
+    identifiers: tuple[str, ...]
+    adjacency: str
     weights: Weights
     pilot: str | None
     cells: int
     records: int
-    values: int
     domain: int
+
+
+class RiskCurves(TableFacts):
+    """Everything about one cross table: curves, limits, utility, worst cells, companions, and the choice of epsilon."""
+
+    sensitive: str
+    view: View
+    values: int
     baseline: float
     """Share of records that always naming the most common value gets right."""
     points: tuple[RiskPoint, ...]
@@ -179,11 +162,6 @@ class RiskCurves(FrozenModel):
     utility: Utility | None
     worst: tuple[WorstCell, ...]
     companions: dict[str, float]
-    choice: EpsilonChoiceRecord | None
-
-    def few(self) -> tuple[RiskPoint, ...]:
-        """Return the points of the printed table."""
-        return tuple(self.points[i] for i in evenly_spaced(len(self.points)))
 
 
 class SeveralPoint(FrozenModel):
@@ -204,24 +182,12 @@ class CellKinds(FrozenModel):
     people: int
 
 
-class SeveralCurves(FrozenModel):
-    """Everything about one cross table with several sensitive attributes."""
+class SeveralCurves(TableFacts):
+    """Everything about one cross table with several sensitive attributes; :attr:`SeveralPoint.some` steers epsilon."""
 
-    table: str
-    identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
-    adjacency: str
-    mechanism: str
-    delta: float | None
-    rule: str | None
-    sensitivity: float
-    weights: Weights
-    pilot: str | None
-    cells: int
-    records: int
     combinations: int
     """Combinations of sensitive values."""
-    domain: int
     kinds: dict[str, CellKinds]
     """Without noise: complete, partial and heterogeneous cells (definitions 5 and 6 of the paper)."""
     baselines: dict[str, float]
@@ -231,9 +197,3 @@ class SeveralCurves(FrozenModel):
     """At epsilon 1, or at the end of the range that is nearest to it."""
     ceiling: SeveralPoint
     """Without noise; its epsilon is infinite."""
-    choice: EpsilonChoiceRecord | None
-    """By the chance that at least one attribute is read rightly."""
-
-    def few(self) -> tuple[SeveralPoint, ...]:
-        """Return the points of the printed table."""
-        return tuple(self.points[i] for i in evenly_spaced(len(self.points)))

@@ -25,7 +25,6 @@ For sizes with generating function G and geometric noise, t = exp(-epsilon), the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -34,15 +33,15 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, feasible_epsilons
+from sfumato.risk.homogeneity.cells import FrozenModel
+from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
 from sfumato.risk.homogeneity.expected import SizeLaw
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
 
 COUNTS_STEP = "give whole numbers of 0 or more: the sizes of cells, or a row for each cell and a column for each value"
 
 
-@dataclass(frozen=True)
-class ReidentificationRisk:
+class ReidentificationRisk(FrozenModel):
     """What a noisy table says about people who are alone in their cell."""
 
     alone: float
@@ -130,23 +129,11 @@ def epsilon_for_uniqueness(
     """
     if values < 1:
         raise RiskError(f"{values} sensitive values", next_step="give 1 for a table of the identifiers alone, or more")
-    return feasible_epsilons(target, _UniquenessRisk(values), Mechanism(mechanism, sensitivity=sensitivity, **noise))
-
-
-class _UniquenessRisk:
-    """The chance that a person who is alone is shown as alone, as the search wants it.
-
-    Each count is published as 0, as 1, or as more. Both limits are vanishing chances, r(m) and r(m - 1), so that each
-    count has twice the slope of one that survives or vanishes.
-    """
-
-    def __init__(self, values: int) -> None:
-        self.row = np.eye(1, values, dtype=np.int64)
-        self.classes, self.spread = 2 * values, 2.0 * (1 + 2 * values)
-
-    def at(self, noise: NoiseLaw) -> float:
-        """Return the chance."""
-        return float(shown_unique(self.row, noise)[0])
+    # Each count is published as 0, as 1, or as more. Both limits are vanishing chances, r(m) and r(m - 1), so that
+    # each count has twice the slope of one that survives or vanishes.
+    row = np.eye(1, values, dtype=np.int64)
+    chance = AverageRisk(lambda law: float(shown_unique(row, law)[0]), 2 * values, 2.0 * (1 + 2 * values))
+    return feasible_epsilons(target, chance, Mechanism(mechanism, sensitivity=sensitivity, **noise))
 
 
 def _risk(rows: NDArray[np.int64], weights: FloatArray, noise: NoiseLaw, share: bool = False) -> ReidentificationRisk:

@@ -20,13 +20,11 @@ from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
-from sfumato.progress import steps
-from sfumato.risk.attacks.attack import Attack, AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import AttackResult, FrozenModel
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.registry import simulated_attacks
-from sfumato.risk.simulated import Game, MethodWorlds, membership_game
-from sfumato.risk.simulated.membership_game import default_trials
+from sfumato.risk.simulated.membership_game import membership_game, run_attacks
 from sfumato.schema import Schema
 from sfumato.table import Table
 
@@ -113,7 +111,8 @@ def epsilon_sweep(
     points: list[SweepPoint] = []
     for value, made in zip(values, methods, strict=True):
         played = membership_game(table, made, target, rows=rows, sees=sees)
-        results = _membership_and_linkage(played, linkage, trials, seed, each, f"epsilon {value:g}")
+        attacks = [*simulated_attacks(played, "membership"), linkage]
+        results = run_attacks(played, attacks, trials, seed, each, f"epsilon {value:g}, about")
         if attack is not None:
             results += _inference_result(attack, table, made, rows, seed, each, left_out)
         points.append(SweepPoint(epsilon=value, results=tuple(results)))
@@ -170,18 +169,6 @@ def _inference(
         why = "; ".join([error.headline, *error.problems])
         return None, [f"Inference is left out: {why} ({error.next_step})."]
     return AttributeInference(*columns, learner, sees), []
-
-
-def _membership_and_linkage(
-    played: Game, linkage: FreshReferenceLinkage, trials: int | None, seed: int | None, level: float, where: str
-) -> list[AttackResult]:
-    attacks: list[Attack] = [*simulated_attacks(played, "membership"), linkage]
-    count = default_trials(played, attacks) if trials is None else trials
-    runs = sum(attack.releases(count) for attack in attacks) if isinstance(played, MethodWorlds) else len(attacks)
-    with steps(f"{where}, about {runs:,} runs", runs) as done:
-        if isinstance(played, MethodWorlds):
-            played = dataclasses.replace(played, told=done)
-        return [attack.run(played, trials=count, seed=seed, level=level) for attack in attacks]
 
 
 def _inference_result(

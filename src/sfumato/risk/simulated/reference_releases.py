@@ -6,9 +6,9 @@ have the form of methods but are in no registry: the first protects nobody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.constraints.draw_rows import rows_from_public_domain
 from sfumato.core.method import Makes, Output
@@ -26,81 +26,76 @@ TYPICAL_COUNT = 20.0
 """Mean of the counts that never saw the table."""
 
 
-def _plan(name: str, schema: Schema, sets: Sequence[tuple[str, ...]], rows: int | None) -> Plan:
-    cells, notes = sum(cells_of(schema, names) for names in sets), ("a yardstick for attacks: never publish it",)
-    return Plan.for_(name, schema, (), (), table_memory(schema, sets), cells=cells, rows=rows, notes=notes)
+class _Reference:
+    """What all have in common: no guarantee, and a plan without a cost."""
+
+    name: ClassVar[str]
+    formal: ClassVar[bool | None] = False
+    makes: ClassVar[Makes]
+    columns: Any
+
+    def _sets(self) -> list[tuple[str, ...]]:
+        return list(parse_column_sets(self.columns)) if self.makes == "counts" else []
+
+    def _rows(self, rows: int | None) -> int | None:
+        return None
+
+    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
+        """Return an empty plan: there is nothing to pay for."""
+        sets, notes = self._sets(), ("a yardstick for attacks: never publish it",)
+        cells, memory = sum(cells_of(schema, names) for names in sets), table_memory(schema, sets)
+        return Plan.for_(self.name, schema, (), (), memory, cells=cells, rows=self._rows(rows), notes=notes)
+
+    @classmethod
+    def example(cls, schema: Schema) -> Any:
+        """Return a small instance that fits a schema."""
+        return cls(list(schema.releasable[:2])) if cls.makes == "counts" else cls()  # pyright: ignore[reportCallIssue]
+
+
+def _counts(schema: Schema, counts: Mapping[tuple[str, ...], Any]) -> Output:
+    return Output({n: marginal_as_rows([schema[c] for c in n], a) for n, a in counts.items()}, len(counts) == 1)
 
 
 @dataclass(frozen=True)
-class RawCounts:
+class RawCounts(_Reference):
     """True counts of one or several column sets."""
 
     columns: Sequence[str] | Sequence[Sequence[str]]
 
     name: ClassVar[str] = "counts as they are"
     summary: ClassVar[str] = "true counts: protects nobody"
-    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "counts"
-
-    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
-        """Return an empty plan: there is no noise to pay for."""
-        return _plan(self.name, schema, parse_column_sets(self.columns), None)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count."""
-        counts = table.marginals(parse_column_sets(self.columns))
-        return Output(
-            {n: marginal_as_rows([table.schema[c] for c in n], a) for n, a in counts.items()}, len(counts) == 1
-        )
-
-    @classmethod
-    def example(cls, schema: Schema) -> RawCounts:
-        """Return a small instance that fits a schema."""
-        return cls(list(schema.releasable[:2]))
+        return _counts(table.schema, table.marginals(self._sets()))
 
 
 @dataclass(frozen=True)
-class RandomCounts:
+class RandomCounts(_Reference):
     """Random counts of one or several column sets; the table is not looked at."""
 
     columns: Sequence[str] | Sequence[Sequence[str]]
 
     name: ClassVar[str] = "counts of noise"
     summary: ClassVar[str] = "random counts: useful to nobody"
-    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "counts"
-
-    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
-        """Return an empty plan: nothing is measured."""
-        return _plan(self.name, schema, parse_column_sets(self.columns), None)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Draw counts from the schema alone."""
         schema, generator = table.schema, randomness.generator
-        sets = parse_column_sets(self.columns)
-        counts = {names: generator.poisson(TYPICAL_COUNT, schema.shape(names)) for names in sets}
-        return Output({n: marginal_as_rows([schema[c] for c in n], a) for n, a in counts.items()}, len(counts) == 1)
-
-    @classmethod
-    def example(cls, schema: Schema) -> RandomCounts:
-        """Return a small instance that fits a schema."""
-        return cls(list(schema.releasable[:2]))
+        return _counts(schema, {n: generator.poisson(TYPICAL_COUNT, schema.shape(n)) for n in self._sets()})
 
 
 @dataclass(frozen=True)
-class RawRows:
+class RawRows(_Reference):
     """The private rows themselves."""
 
     columns: Sequence[str] | None = None
 
     name: ClassVar[str] = "rows as they are"
     summary: ClassVar[str] = "the private rows: protects nobody"
-    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "rows"
-
-    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
-        """Return an empty plan: there is no noise to pay for."""
-        return _plan(self.name, schema, (), None)
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Hand out the rows."""
@@ -108,14 +103,9 @@ class RawRows:
         names = list(self.columns or table.schema.releasable)
         return Output({("synthetic",): table.source.engine.aggregate(raw.select(*names))}, True)
 
-    @classmethod
-    def example(cls, schema: Schema) -> RawRows:
-        """Return a small instance that fits a schema."""
-        return cls()
-
 
 @dataclass(frozen=True)
-class RandomRows:
+class RandomRows(_Reference):
     """Rows drawn uniformly from the public domain; the table is not looked at."""
 
     columns: Sequence[str] | None = None
@@ -123,12 +113,10 @@ class RandomRows:
 
     name: ClassVar[str] = "rows of noise"
     summary: ClassVar[str] = "random rows: useful to nobody"
-    formal: ClassVar[bool | None] = False
     makes: ClassVar[Makes] = "rows"
 
-    def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
-        """Return an empty plan: nothing is measured."""
-        return _plan(self.name, schema, (), rows or self.count)
+    def _rows(self, rows: int | None) -> int | None:
+        return rows or self.count
 
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Draw rows from the schema alone, as many as are asked for."""
@@ -137,8 +125,3 @@ class RandomRows:
         drawn = generator.integers(0, len(next(iter(values.values()))[1]), plan.rows or self.count)
         picked = {name: (column[drawn], missing[drawn]) for name, (column, missing) in values.items()}
         return Output({("synthetic",): rows_table(schema, picked)}, True)
-
-    @classmethod
-    def example(cls, schema: Schema) -> RandomRows:
-        """Return a small instance that fits a schema."""
-        return cls()

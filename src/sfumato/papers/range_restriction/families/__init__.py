@@ -11,37 +11,26 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import PlanError
-from sfumato.papers.range_restriction.families.categorical import Categorical, CategoricalPosterior, make_categorical
+from sfumato.papers.range_restriction.families.cell_families import make_categorical, make_rates
 from sfumato.papers.range_restriction.families.interface import (
+    FAMILIES,
+    SAMPLED,
     Family,
     FloatArray,
     ParameterDraws,
     Posterior,
     StandardRandomNumbers,
 )
-from sfumato.papers.range_restriction.families.model import FAMILIES, SAMPLED
-from sfumato.papers.range_restriction.families.rates import RatePosterior, Rates, make_rates
-from sfumato.papers.range_restriction.families.regression import (
-    NormalInverseGamma,
-    Regression,
-    RegressionPosterior,
-    make_regression,
-)
+from sfumato.papers.range_restriction.families.regression import NormalInverseGamma, make_regression
 
 __all__ = [
     "FAMILIES",
     "SAMPLED",
-    "Categorical",
-    "CategoricalPosterior",
     "Family",
     "FloatArray",
     "NormalInverseGamma",
     "ParameterDraws",
     "Posterior",
-    "RatePosterior",
-    "Rates",
-    "Regression",
-    "RegressionPosterior",
     "StandardRandomNumbers",
     "make_family",
 ]

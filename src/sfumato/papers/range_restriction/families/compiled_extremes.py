@@ -108,6 +108,20 @@ def log_range(low: float, high: float) -> float:
 
 
 @jit
+def _log_ranges(low: Any, high: Any, logs: Any) -> None:
+    for i in range(len(logs)):
+        logs[i] = log_range(low[i], high[i])
+
+
+def log_normal_range(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return log P(low <= Z <= high) of a standard normal Z, element by element."""
+    bottom, top = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float))
+    logs = np.empty(bottom.size)
+    _log_ranges(bottom.ravel(), top.ravel(), logs)
+    return logs.reshape(bottom.shape)
+
+
+@jit
 def _means(tau: float, kappa: float, low: float, high: float) -> tuple[float, float]:
     """Return the means of u and u^2 / 2 in the tilted range, by 20 nodes; nan where they would not do."""
     steep = max(abs(tau * low + kappa * low * low / 2), abs(tau * high + kappa * high * high / 2))

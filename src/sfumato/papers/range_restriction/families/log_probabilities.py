@@ -1,37 +1,20 @@
-"""Log probabilities of intervals (normal, gamma, Poisson) that do not underflow."""
+"""Log gamma quantiles, and log probabilities of Poisson and negative binomial intervals, that do not underflow."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr, ndtri
+from scipy.special import betainc, gammainc, gammaincc, gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr, ndtri
 
 from sfumato.papers.range_restriction.families.interface import FloatArray
 
 UNDERFLOW = 1e-280
+LOST_DIGITS = 1e-6
 FAR_ENOUGH = 1e-13
+MOST_TERMS = 100_000
 MANY_ROWS = 2000
 """More quantiles of one shape than this are interpolated: exact ones take microseconds each."""
 PIECES = 340
-
-
-def log_normal_range(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return log P(low <= Z <= high) of a standard normal Z.
-
-    An interval above 0 is mirrored to the lower tail, where the log of the distribution function is exact.
-    """
-    mirrored = low > 0
-    bottom, top = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
-    straddles = top > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        upper = log_ndtr(top)
-        # Both ends in one tail: the larger log probability, less what lies beyond the other end.
-        tail = upper + np.log(-np.expm1(log_ndtr(bottom) - upper))
-        middle = np.log1p(-ndtr(bottom) - ndtr(-top))
-        # A narrow interval around 0 loses digits in 1 - P - P; there the plain difference is exact.
-        narrow = np.log(ndtr(top) - ndtr(bottom))
-    wide = ndtr(bottom) + ndtr(-top) < 0.5
-    return np.where(straddles, np.where(wide, middle, narrow), tail)
 
 
 def log_gamma_quantile(shape: FloatArray, uniform: FloatArray) -> FloatArray:
@@ -61,7 +44,7 @@ def _interpolated(shape: float, scores: FloatArray) -> FloatArray:
     step = 17.0 / PIECES
     nodes = np.linspace(-8.5, 8.5, PIECES + 1)
     logs = _log_gamma_at(shape, nodes)
-    slopes = step * np.exp(log_density(nodes) - (shape * logs - np.exp(logs) - gammaln(shape)))
+    slopes = step * np.exp(-0.5 * nodes**2 - 0.5 * np.log(2 * np.pi) - (shape * logs - np.exp(logs) - gammaln(shape)))
     place = np.clip(((scores + 8.5) / step).astype(np.int64), 0, PIECES - 1)
     t = (scores - nodes[place]) / step
     rise = logs[place + 1] - logs[place]
@@ -69,39 +52,55 @@ def _interpolated(shape: float, scores: FloatArray) -> FloatArray:
     return np.asarray(logs[place] + t * rise + t * (1 - t) * bend)
 
 
-def log_density(score: FloatArray) -> FloatArray:
-    """Return the log density of a standard normal."""
-    return -0.5 * score**2 - 0.5 * np.log(2 * np.pi)
+def log_count_range(low: FloatArray, high: FloatArray, mean: FloatArray, size: float = np.inf) -> FloatArray:
+    """Return log P(low <= Y <= high) for whole numbers 0 <= low; ``high`` may be infinite.
 
-
-def log_poisson_range(low: FloatArray, high: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return log P(low <= Y <= high) of a Poisson Y; ``low`` and ``high`` are whole numbers, 0 <= low <= high."""
-    low, high, mean = np.broadcast_arrays(low, high, mean)
+    Y is a Poisson count, or with a finite ``size`` a negative binomial one of variance mean + mean^2 / size.
+    """
+    low, high, mean = (np.array(part, float) for part in np.broadcast_arrays(low, high, mean))
+    unbounded, last = np.isinf(high), np.where(np.isinf(high), 0.0, high)
+    beyond, up_to = _count_tails(last, mean, size)
+    from_low, below = _count_tails(np.maximum(low - 1, 0.0), mean, size)
+    beyond, up_to = np.where(unbounded, 0.0, beyond), np.where(unbounded, 1.0, up_to)
+    from_low, below = np.where(low > 0, from_low, 1.0), np.where(low > 0, below, 0.0)
     upper = low > mean
-    below = np.where(low > 0, gammaincc(np.maximum(low, 1), mean), 0.0)  # P(Y < low)
-    from_low = np.where(low > 0, gammainc(np.maximum(low, 1), mean), 1.0)  # P(Y >= low)
-    from_top = gammainc(np.where(np.isinf(high), 1.0, high) + 1, mean)  # P(Y > high)
-    up_to_top = gammaincc(np.where(np.isinf(high), 1.0, high) + 1, mean)  # P(Y <= high)
-    from_top, up_to_top = np.where(np.isinf(high), 0.0, from_top), np.where(np.isinf(high), 1.0, up_to_top)
-    inside = np.where(upper, from_low - from_top, up_to_top - below)
+    inside, whole = np.where(upper, from_low - beyond, up_to - below), np.where(upper, from_low, up_to)
     # A difference of nearly equal tails loses digits: a few terms are summed by hand instead.
-    by_hand = (inside < UNDERFLOW) | (inside < 1e-6 * np.where(upper, from_low, up_to_top))
+    by_hand = ((inside < UNDERFLOW) | (inside < LOST_DIGITS * whole)) & (low <= high)
     with np.errstate(divide="ignore"):
         result = np.array(np.log(np.maximum(inside, 0.0)))
     if by_hand.any():
-        result[by_hand] = _poisson_sum(low[by_hand], high[by_hand], mean[by_hand])
+        result[by_hand] = _count_sum(low[by_hand], high[by_hand], mean[by_hand], size)
     return result
 
 
-def _poisson_sum(low: FloatArray, high: FloatArray, mean: FloatArray) -> FloatArray:
+def _count_tails(count: FloatArray, mean: FloatArray, size: float) -> tuple[FloatArray, FloatArray]:
+    """Return P(Y > count) and P(Y <= count)."""
+    if np.isinf(size):
+        return gammainc(count + 1, mean), gammaincc(count + 1, mean)
+    share = size / (size + mean)
+    return betainc(count + 1, size, 1 - share), betainc(size, count + 1, share)
+
+
+def _log_count(count: FloatArray, mean: FloatArray, size: float) -> FloatArray:
+    """Return the log probability of each count."""
+    if np.isinf(size):
+        return count * np.log(mean) - mean - gammaln(count + 1)
+    ways = gammaln(count + size) - gammaln(size) - gammaln(count + 1)
+    return ways + count * np.log(mean / (size + mean)) - size * np.log1p(mean / size)
+
+
+def _count_sum(low: FloatArray, high: FloatArray, mean: FloatArray, size: float) -> FloatArray:
     """Add up probabilities from the end nearest to the mean outwards, each relative to the first."""
     upwards = low > mean
-    start = np.where(upwards, low, np.where(np.isinf(high), np.ceil(np.maximum(mean, low)), high))
-    first = start * np.log(mean) - mean - gammaln(start + 1)
-    term, total, k = np.ones_like(mean), np.ones_like(mean), start.copy()
-    while (term > FAR_ENOUGH * total).any():
-        step = np.where(upwards, mean / (k + 1), k / mean)
+    k = np.where(upwards, low, np.where(np.isinf(high), np.ceil(np.maximum(mean, low)), high))
+    first, term, total = _log_count(k, mean, size), np.ones_like(mean), np.ones_like(mean)
+    for _ in range(MOST_TERMS):
+        below = np.where(upwards, k, np.maximum(k - 1, 0.0))  # the smaller of two neighbours
+        growth = mean / (below + 1) * (1.0 if np.isinf(size) else (below + size) / (size + mean))
         k = np.where(upwards, k + 1, k - 1)
-        term = np.where((k <= high) & (k >= low), term * step, 0.0)
+        term = np.where((k >= low) & (k <= high), term * np.where(upwards, growth, 1 / growth), 0.0)
         total = total + term
+        if not (term > FAR_ENOUGH * total).any():
+            break
     return first + np.log(total)

@@ -7,23 +7,29 @@ For a lognormal value the model is a normal one for its log, and the density is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, gammaln, stdtr
 
 from sfumato.errors import PlanError, TableError
-from sfumato.papers.range_restriction.families.compiled_extremes import density_extremes, range_extremes
+from sfumato.papers.range_restriction.families.compiled_extremes import (
+    density_extremes,
+    log_normal_range,
+    range_extremes,
+)
 from sfumato.papers.range_restriction.families.interface import (
     ALL,
     FloatArray,
     Kind,
     ParameterDraws,
+    RecordPosterior,
+    Records,
+    Rows,
     StandardRandomNumbers,
     checked_weights,
 )
-from sfumato.papers.range_restriction.families.log_probabilities import log_normal_range
 
 ROUNDING = 1e-26
 """Share of the sum of squares that a perfect fit leaves by rounding alone."""
@@ -52,8 +58,26 @@ class NormalInverseGamma:
         return (directions[:, keep] * np.sqrt(sizes[keep])).T
 
 
+class RecordsWithDesign(Records):
+    """What regressions share: a design whose first column is the intercept."""
+
+    design: FloatArray
+
+    def matrix(self, predictors: Any) -> FloatArray:
+        """Return predictors as a design with its intercept; None means the family's own."""
+        if predictors is None:
+            return self.design
+        return design_of(predictors, len(predictors), self.design.shape[1] - 1)
+
+    def design_row(self, predictors: Any) -> FloatArray:
+        """Return the design of one record; predictors that are not given are at their means."""
+        if predictors is None:
+            return self.design.mean(axis=0)
+        return self.matrix(np.atleast_2d(np.asarray(predictors, float)))[0]
+
+
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(RecordsWithDesign):
     """Values with a design whose first column is the intercept; ``response`` is the value, or its log if lognormal."""
 
     name: str
@@ -61,6 +85,8 @@ class Regression:
     response: FloatArray
     design: FloatArray
     prior: NormalInverseGamma
+
+    by_record: ClassVar = ("values", "response", "design")
 
     @property
     def kind(self) -> Kind:
@@ -93,40 +119,16 @@ class Regression:
             raise _no_spread(self.name)
         return RegressionPosterior(self, mean, factor, shape, rate)
 
-    def without(self, index: int) -> Regression:
-        """Return the same regression less one record."""
-        return replace(
-            self,
-            values=np.delete(self.values, index),
-            response=np.delete(self.response, index),
-            design=np.delete(self.design, index, axis=0),
-        )
-
     def with_record(self, value: float, predictors: ArrayLike | None = None) -> Regression:
         """Return the same regression and one more record, last; its predictors default to their means."""
-        row = self._row(predictors)
-        response = response_of(self.name, np.array([value], float))
-        return replace(
-            self,
-            values=np.append(self.values, value),
-            response=np.append(self.response, response),
-            design=np.vstack([self.design, row]),
-        )
+        response = response_of(self.name, np.array([value], float))[0]
+        return self.joined_by(value, response, self.design_row(predictors))
 
     def outlier(self, residual: float, predictors: ArrayLike | None = None) -> float:
         """Return the value ``residual`` standard deviations above the unweighted fit."""
         fit = self.posterior(np.ones(len(self.values)))
-        response = float(self._row(predictors) @ fit.mean + residual * np.sqrt(fit.rate / fit.shape))
+        response = float(self.design_row(predictors) @ fit.mean + residual * np.sqrt(fit.rate / fit.shape))
         return float(np.exp(response)) if self.name == "lognormal" else response
-
-    def matrix(self, predictors: Any, rows: int | None = None) -> FloatArray:
-        """Return predictors as a design with its intercept, or refuse a wrong number of columns."""
-        return design_of(predictors, len(self.values) if rows is None else rows, self.design.shape[1] - 1)
-
-    def _row(self, predictors: ArrayLike | None) -> FloatArray:
-        if predictors is None:
-            return self.design.mean(axis=0)
-        return self.matrix(np.atleast_2d(np.asarray(predictors, float)), 1)[0]
 
     def _solved(self, roots: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """Return R with R'R = P, the posterior mean, and the weighted sum of squares with the prior's part."""
@@ -230,7 +232,7 @@ def _singular(name: str, problems: list[str]) -> TableError:
 
 
 @dataclass(frozen=True, eq=False)
-class RegressionPosterior:
+class RegressionPosterior(RecordPosterior):
     """Coefficients ~ N(mean, s2 (R'R)^-1) with R = ``factor``, s2 ~ InvGamma(shape, rate)."""
 
     family: Regression
@@ -245,18 +247,18 @@ class RegressionPosterior:
         steps = np.linalg.solve(self.factor, numbers.normal.T).T
         return ParameterDraws(np.column_stack([self.mean + np.sqrt(variance)[:, None] * steps, variance]))
 
-    def log_likelihood(self, draws: ParameterDraws, rows: slice = ALL) -> FloatArray:
+    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
         """Return the log density of each value itself: draws by records."""
         coefficients, variance = split(draws)
         residuals = self.family.response[rows] - coefficients @ self.family.design[rows].T
         normal = -0.5 * np.log(2 * np.pi * variance)[:, None] - residuals**2 / (2 * variance[:, None])
         return normal + self.family.log_jacobian[rows]
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray) -> FloatArray:
+    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range, exact in both tails: draws by records."""
         coefficients, variance = split(draws)
         deviation = np.sqrt(variance)[:, None]
-        centres = coefficients @ self.family.design.T
+        centres = coefficients @ self.family.design[rows].T
         bottom, top = self._responses(low), self._responses(high)
         return log_normal_range((bottom - centres) / deviation, (top - centres) / deviation)
 
@@ -305,7 +307,7 @@ class RegressionPosterior:
 
     def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column at the given predictors, or at the family's own if ``design`` is None."""
-        rows = self.family.design if design is None else self.family.matrix(design, len(design))
+        rows = self.family.matrix(design)
         coefficients, variance = split(draws)
         response = rows @ coefficients[index] + np.sqrt(variance[index]) * generator.standard_normal(len(rows))
         return np.exp(response) if self.family.name == "lognormal" else response

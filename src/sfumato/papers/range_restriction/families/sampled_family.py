@@ -14,25 +14,26 @@ What differs from a closed form, and is said in the report:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import multivariate_t
 
 from sfumato.errors import PlanError, TableError, place_of
-from sfumato.papers.range_restriction.families import SAMPLED
 from sfumato.papers.range_restriction.families.interface import (
     ALL,
+    SAMPLED,
     FloatArray,
     Kind,
     ParameterDraws,
+    RecordPosterior,
+    Rows,
     StandardRandomNumbers,
     checked_weights,
     draws_in_blocks,
-    extremes_in_blocks,
 )
 from sfumato.papers.range_restriction.families.nuts import (
     Convergence,
@@ -42,7 +43,7 @@ from sfumato.papers.range_restriction.families.nuts import (
     convergence_of,
     require_numpyro,
 )
-from sfumato.papers.range_restriction.families.regression import design_of
+from sfumato.papers.range_restriction.families.regression import RecordsWithDesign, design_of
 from sfumato.papers.range_restriction.families.sampled_models import (
     SampledModel,
     logistic,
@@ -61,12 +62,14 @@ OWN_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeErro
 
 
 @dataclass(frozen=True, eq=False)
-class SampledFamily:
+class SampledFamily(RecordsWithDesign):
     """Values with a design whose first column is the intercept, under a model that must be sampled."""
 
     values: FloatArray
     design: FloatArray
     engine: NutsSampler
+
+    by_record: ClassVar = ("values", "design")
 
     @property
     def name(self) -> str:
@@ -109,18 +112,13 @@ class SampledFamily:
         pool = chains.transpose(1, 0, 2).reshape(-1, chains.shape[2])
         return SampledPosterior(self, exact, pool, convergence)
 
-    def without(self, index: int) -> SampledFamily:
-        """Return the same family less one record; the prior stays what it was."""
-        return replace(self, values=np.delete(self.values, index), design=np.delete(self.design, index, axis=0))
-
     def with_record(self, value: float, predictors: ArrayLike | None = None) -> SampledFamily:
         """Return the same family and one more record, last; its predictors default to their means."""
-        row = self._row(predictors)
-        return replace(self, values=np.append(self.values, value), design=np.vstack([self.design, row]))
+        return self.joined_by(value, self.design_row(predictors))
 
     def outlier(self, residual: float, predictors: ArrayLike | None = None) -> float:
         """Return the predictive mean plus so many predictive standard deviations; for codes, the rarest code."""
-        row, fit = self._row(predictors), self._unweighted
+        row, fit = self.design_row(predictors), self._unweighted
         simulated = np.concatenate(list(fit.simulated(row[None, :])))
         if self.kind == "codes":
             codes = np.unique(self.values)
@@ -128,24 +126,13 @@ class SampledFamily:
         value = float(simulated.mean() + residual * simulated.std())
         return float(np.ceil(max(value, 0.0))) if self.kind == "counts" else value
 
-    def matrix(self, predictors: Any) -> FloatArray:
-        """Return predictors as a design with its intercept; None means the family's own."""
-        if predictors is None:
-            return self.design
-        return design_of(predictors, len(predictors), self.design.shape[1] - 1)
-
     @cached_property
     def _unweighted(self) -> SampledPosterior:
         return self._sampled(np.ones(len(self.values)))
 
-    def _row(self, predictors: ArrayLike | None) -> FloatArray:
-        if predictors is None:
-            return self.design.mean(axis=0)
-        return self.matrix(np.atleast_2d(np.asarray(predictors, float)))[0]
-
 
 @dataclass(frozen=True, eq=False)
-class SampledPosterior:
+class SampledPosterior(RecordPosterior):
     """Kept draws of a weighted posterior, in unconstrained coordinates, and what the chains looked like."""
 
     family: SampledFamily
@@ -165,36 +152,19 @@ class SampledPosterior:
         """Return the draws as named parameters, one row per draw."""
         return self.family.engine.parameters(draws.theta)
 
-    def log_likelihood(self, draws: ParameterDraws, rows: slice = ALL) -> FloatArray:
+    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
         """Return the log density of each value itself: draws by records."""
         family = self.family
         return family.engine.log_likelihood(draws.theta, family.values[rows], family.design[rows])
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray) -> FloatArray:
+    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range: draws by records."""
         ranges = self.family.engine.model.log_range
         if ranges is None:
             step = "give the model a log_range, or use a standard without truncation"
             raise PlanError(f"the {self.family.name} family has no log_range", next_step=step)
         ends = np.asarray(low, float), np.asarray(high, float)
-        return np.stack([ranges(theta, *ends, self.family.design) for theta in self._thetas(draws)])
-
-    def extremes(
-        self,
-        draws: ParameterDraws,
-        low: FloatArray | None = None,
-        high: FloatArray | None = None,
-        weights: FloatArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return each record's smallest and largest ``w f - log P(range)``, a block of draws at a time."""
-        records = len(self.family.values)
-        scale = np.ones(records) if weights is None else np.asarray(weights, float)
-
-        def densities(block: ParameterDraws) -> FloatArray:
-            weighted = scale * self.log_likelihood(block)
-            return weighted if low is None or high is None else weighted - self.log_range(block, low, high)
-
-        return extremes_in_blocks(draws, records, densities)
+        return np.stack([ranges(theta, *ends, self.family.design[rows]) for theta in self._thetas(draws)])
 
     def outside(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return a draw-based predictive probability outside each range, never exactly 0 or 1.

@@ -8,24 +8,46 @@ a model is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, expit, gammaln, log_expit, stdtr
+from scipy.special import expit, log_expit, stdtr
 
-from sfumato.papers.range_restriction.families.interface import FloatArray
-from sfumato.papers.range_restriction.families.model import SampledModel, Theta
+from sfumato.core.custom_objects import OWN
+from sfumato.papers.range_restriction.families.interface import FloatArray, Kind
+from sfumato.papers.range_restriction.families.log_probabilities import log_count_range
 
+Theta = Mapping[str, Any]
 SLOPE_WIDTH = 2.5
 """Prior standard deviation of a slope, on the log scale of odds or counts, per standard deviation of its predictor."""
 RESPONSE_WIDTH = 10.0
 """The same for Student t errors, in spreads of the values."""
 FREEDOM_PRIOR = (2.0, 0.1)
 """Shape and rate of the gamma prior of the degrees of freedom: mean 20, hardly any mass below 0.5."""
-UNDERFLOW = 1e-280
-LOST_DIGITS = 1e-6
-FAR_ENOUGH = 1e-13
-MOST_TERMS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class SampledModel:
+    """What sampling and synthesis need to know; ``design`` always has the intercept as its first column.
+
+    - ``prior``: a NumPyro model without arguments that returns its parameters by name (see ``independent``).
+    - ``log_likelihood(theta, values, design)``: in JAX, one log density per record; of the value itself.
+    - ``simulate(theta, design, generator)``: in NumPy, one value per row of the design, for one draw of theta.
+    - ``log_range(theta, low, high, design)``: in NumPy, the log probability of each range. Without it ``outside`` is
+      simulated, and the standard "truncated" is refused.
+    """
+
+    name: str
+    kind: Kind
+    prior: Callable[[], Theta]
+    log_likelihood: Callable[[Theta, Any, Any], Any]
+    simulate: Callable[[Theta, FloatArray, np.random.Generator], FloatArray]
+    log_range: Callable[[Theta, FloatArray, FloatArray, FloatArray], FloatArray] | None = None
+
+    def __str__(self) -> str:
+        """Return the name by which files know a model of the custodian's own: they cannot hold it."""
+        return f"{OWN}{self.name}"
 
 
 def independent_priors(laws: Mapping[str, Any]) -> Callable[[], Theta]:
@@ -147,7 +169,7 @@ def _counts_simulate(theta: Theta, design: FloatArray, generator: np.random.Gene
 def _counts_log_range(theta: Theta, low: FloatArray, high: FloatArray, design: FloatArray) -> FloatArray:
     first, last = np.maximum(np.ceil(low), 0.0), np.floor(high)
     means = np.exp(design @ theta["coefficients"])
-    return log_negative_binomial_range(first, last, means, 1 / float(theta["overdispersion"]))
+    return log_count_range(first, last, means, 1 / float(theta["overdispersion"]))
 
 
 def _t_log_likelihood(theta: Theta, values: Any, design: Any) -> Any:
@@ -173,48 +195,3 @@ def _t_log_range(theta: Theta, low: FloatArray, high: FloatArray, design: FloatA
     bottom, top = np.where(mirrored, -top, bottom), np.where(mirrored, -bottom, top)
     with np.errstate(divide="ignore"):
         return np.log(stdtr(freedom, top) - stdtr(freedom, bottom))
-
-
-def log_negative_binomial_range(low: FloatArray, high: FloatArray, mean: FloatArray, size: float) -> FloatArray:
-    """Return log P(low <= Y <= high) for whole numbers 0 <= low; ``high`` may be infinite.
-
-    Y has the given mean and the variance mean + mean^2 / size.
-    """
-    low, high, mean = (np.array(part, float) for part in np.broadcast_arrays(low, high, mean))
-    share = size / (size + mean)
-    top = np.where(np.isinf(high), 0.0, high)
-    beyond = np.where(np.isinf(high), 0.0, betainc(top + 1, size, 1 - share))  # P(Y > high)
-    up_to = np.where(np.isinf(high), 1.0, betainc(size, top + 1, share))  # P(Y <= high)
-    first = np.maximum(low, 1.0)
-    below = np.where(low > 0, betainc(size, first, share), 0.0)  # P(Y < low)
-    from_low = np.where(low > 0, betainc(first, size, 1 - share), 1.0)  # P(Y >= low)
-    upper = low > mean
-    inside, whole = np.where(upper, from_low - beyond, up_to - below), np.where(upper, from_low, up_to)
-    by_hand = ((inside < UNDERFLOW) | (inside < LOST_DIGITS * whole)) & (low <= high)
-    with np.errstate(divide="ignore"):
-        result = np.log(np.maximum(inside, 0.0))
-    if by_hand.any():
-        result[by_hand] = _sum(low[by_hand], high[by_hand], mean[by_hand], size)
-    return result
-
-
-def log_negative_binomial(counts: FloatArray, mean: FloatArray, size: float) -> FloatArray:
-    """Return the log probability of each count."""
-    ways = gammaln(counts + size) - gammaln(size) - gammaln(counts + 1)
-    return ways + counts * np.log(mean / (size + mean)) - size * np.log1p(mean / size)
-
-
-def _sum(low: FloatArray, high: FloatArray, mean: FloatArray, size: float) -> FloatArray:
-    """Add up probabilities from the end nearest to the mean outwards, each relative to the first."""
-    upwards = low > mean
-    k = np.where(upwards, low, high)
-    first, more = log_negative_binomial(k, mean, size), mean / (size + mean)
-    term, total = np.ones_like(mean), np.ones_like(mean)
-    for _ in range(MOST_TERMS):
-        step = np.where(upwards, (k + size) / (k + 1) * more, k / (np.maximum(k - 1, 0) + size) / more)
-        k = np.where(upwards, k + 1, k - 1)
-        term = np.where((k >= low) & (k <= high), term * step, 0.0)
-        total = total + term
-        if not (term > FAR_ENOUGH * total).any():
-            break
-    return first + np.log(total)

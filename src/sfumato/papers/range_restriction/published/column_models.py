@@ -17,8 +17,9 @@ from sfumato.mechanisms.pseudo_posterior.column_models import (
     family_problems,
     predictor_problems,
 )
-from sfumato.papers.range_restriction.families.model import FAMILIES, SAMPLED, SampledModel
+from sfumato.papers.range_restriction.families.interface import FAMILIES, SAMPLED
 from sfumato.papers.range_restriction.families.nuts import require_numpyro
+from sfumato.papers.range_restriction.families.sampled_models import SampledModel
 from sfumato.privacy.exact import shorten_for_message
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Schema

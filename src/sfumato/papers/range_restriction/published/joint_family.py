@@ -23,8 +23,9 @@ from sfumato.papers.range_restriction.families.interface import (
     Kind,
     ParameterDraws,
     Posterior,
+    RecordPosterior,
+    Rows,
     StandardRandomNumbers,
-    extremes_in_blocks,
 )
 from sfumato.papers.range_restriction.families.nuts import Sampling
 from sfumato.papers.range_restriction.published.column_models import PublishedColumnModel
@@ -47,7 +48,8 @@ def _split(array: FloatArray, widths: Sequence[int]) -> list[FloatArray]:
 class JointFamily:
     """The families of several columns over the same records."""
 
-    parts: tuple[Family, ...]
+    parts: tuple[Any, ...]
+    """The families, in the order of the columns."""
 
     @property
     def name(self) -> str:
@@ -80,8 +82,12 @@ class JointFamily:
         widths = [part.numbers(1, probe) for part in self.parts]
         posteriors = tuple(part.posterior(weights) for part in self.parts)
         return JointPosterior(
-            posteriors, tuple(n.normal.shape[1] for n in widths), tuple(n.uniform.shape[1] for n in widths)
+            self, posteriors, tuple(n.normal.shape[1] for n in widths), tuple(n.uniform.shape[1] for n in widths)
         )
+
+    def record_columns(self) -> list[FloatArray]:
+        """Return all that is known of the records, column by column."""
+        return [column for part in self.parts for column in part.record_columns()]
 
     def without(self, index: int) -> JointFamily:
         """Return the same columns less one record."""
@@ -97,9 +103,10 @@ class JointFamily:
 
 
 @dataclass(frozen=True, eq=False)
-class JointPosterior:
+class JointPosterior(RecordPosterior):
     """Independent posteriors of the columns, given the weights."""
 
+    family: JointFamily
     parts: tuple[Posterior, ...]
     normals: tuple[int, ...]
     uniforms: tuple[int, ...]
@@ -119,27 +126,12 @@ class JointPosterior:
         widths = [one.theta.shape[1] for one in self.drawn(probe)]
         return [ParameterDraws(theta) for theta in _split(draws.theta, widths)]
 
-    def log_likelihood(self, draws: ParameterDraws, rows: slice = ALL) -> FloatArray:
+    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
         """Return the summed log density of each record: draws by records."""
         pairs = zip(self.parts, self.separate(draws), strict=True)
         return np.sum([part.log_likelihood(one, rows) for part, one in pairs], axis=0)
 
-    def extremes(
-        self,
-        draws: ParameterDraws,
-        low: FloatArray | None = None,
-        high: FloatArray | None = None,
-        weights: FloatArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return each record's smallest and largest weighted sum over the draws, a block of draws at a time."""
-        if low is not None or high is not None:
-            raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
-        records = self.log_likelihood(ParameterDraws(draws.theta[:1])).shape[1]
-        scale = np.ones(records) if weights is None else weights
-        smallest, largest = extremes_in_blocks(draws, records, self.log_likelihood)
-        return scale * smallest, scale * largest
-
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray) -> FloatArray:
+    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Refuse: a range belongs to one column."""
         raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
 

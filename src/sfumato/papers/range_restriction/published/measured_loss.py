@@ -19,8 +19,8 @@ from sfumato.papers.range_restriction.families.interface import (
     ParameterDraws,
     Posterior,
     StandardRandomNumbers,
+    distinct,
 )
-from sfumato.papers.range_restriction.families.predictor_cells import distinct
 from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 
 DELTA = 1e-3

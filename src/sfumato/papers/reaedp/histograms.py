@@ -21,21 +21,13 @@ from sfumato.papers.reaedp.published import published_bound
 from sfumato.papers.texts import written_part
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
-
 COLUMNS = {PRICES: "SalePrice", UNRATE: "UNRATE"}
-
 SEED = 42
-
 """The paper's seed."""
-
 BINS = 30
-
 PUBLIC_RANGE = (0.0, 800_000.0)
-
 """Edges for SalePrice that do not look at the prices."""
-
 Numbers = NDArray[np.float64]
-
 part = partial(written_part, "sfumato.papers.reaedp")
 
 
@@ -74,19 +66,12 @@ def public_bins(values: Numbers, bins: int = BINS) -> NDArray[np.int64]:
 
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-
 CELLS = (10, 20, 30, 50, 80)
-
 DELTA = 1e-5
-
 TRIALS, CELL_TRIALS, MANY = 10, 15, 4000
-
 MECHANISMS = ("Laplace", "Gaussian", "synthetic, Laplace", "synthetic, Gaussian")
-
 FLOOR = 1e-9
-
 """The authors' code lifts counts to this before it samples."""
-
 Noise = Callable[[], Numbers]
 
 

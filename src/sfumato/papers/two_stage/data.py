@@ -15,7 +15,6 @@ from sfumato.papers.data import OTHER_FILE
 from sfumato.report.texts import text_file
 
 Sample = tuple[FloatArray, FloatArray]
-
 ELASTICITIES = (-1.5, -1.7, -2.01, -1.98, -1.9)
 """From the printed optimal mark-ups 200.00, 142.86, 99.01, 102.04 and 111.11 %."""
 PRICES = (1.0, 3.0)

@@ -27,8 +27,6 @@ from sfumato.papers.two_stage.trial import (
 
 TIGHT = 1.25
 """A range of alpha is admissible where the error is at most so many times that on D."""
-
-
 EARLIER = "U(0, 1) covers most of these inputs, so that KRR with D' gains earlier than printed"
 NO_NOISE = "agrees: outputs of two stages have no noise, those of one stage keep it"
 SMALLER = (

@@ -11,8 +11,7 @@ import sys
 import numpy as np
 from drawn import alone
 
-from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
-from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, ParameterBox, RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
 from sfumato.metrics.distances import ecdf_max
 from sfumato.papers.charts import drawing

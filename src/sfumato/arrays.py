@@ -30,14 +30,28 @@ def as_counts(counts: ArrayLike) -> Counts:
     return array.astype(np.int64, copy=False)
 
 
-def project_counts(counts: NDArray[np.int64] | FloatArray, total: float) -> FloatArray:
-    """Return the nearest (least squares) non-negative table with the given total.
+def project_counts(counts: NDArray[np.int64] | FloatArray, total: float | None = None) -> FloatArray:
+    """Return the nearest (least squares) non-negative table with the given total, or with its own and at least 1.
 
     >>> project_counts(np.array([3.0, -1.0]), 2.0).tolist()
     [2.0, 0.0]
     """
     flat = np.asarray(counts, dtype=float).ravel()
+    total = max(float(np.sum(counts)), 1.0) if total is None else total
     descending = np.sort(flat)[::-1]
     excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
     last = int(np.flatnonzero(descending - excess > 0)[-1]) if np.any(descending - excess > 0) else 0
     return np.maximum(flat - excess[last], 0.0).reshape(np.shape(counts))
+
+
+def raise_eigenvalues(matrix: FloatArray, least: float, part: float = 0.0) -> FloatArray:
+    """Return a symmetric matrix whose eigenvalues are at least ``least``, and at least a part of the largest."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.maximum(values, max(least, part * float(np.abs(values).max())))) @ vectors.T
+
+
+def nearest_correlation(matrix: FloatArray, least: float) -> FloatArray:
+    """Return a matrix of correlations near the given one, which need not belong to any law, with such eigenvalues."""
+    raised = raise_eigenvalues(matrix, least)
+    spread = np.sqrt(np.diag(raised))
+    return raised / np.outer(spread, spread)

@@ -13,7 +13,7 @@ HOOKS: dict[str, str] = {
     "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
     "Release.save": "sfumato.bundle.write:save_bundle",
     "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
-    "Plan.forecast": "sfumato.evaluate.forecast.run:forecast",
+    "Plan.forecast": "sfumato.evaluate.forecast:forecast",
     "Comparison.save": "sfumato.report.comparison_page.page:save_comparison",
     "ReleaseAttacks.save": "sfumato.report.attack_page.page:save_attacks",
     "bundle.pages": "sfumato.report.bundle_pages:render_pages",

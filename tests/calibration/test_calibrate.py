@@ -13,7 +13,7 @@ from scipy import optimize, stats
 import sfumato
 from sfumato.errors import PlanError, SchemaError
 from sfumato.evaluate.calibrate import Calibration, Target, calibrate
-from sfumato.evaluate.calibrate.search import CalibrationSubject, Curve
+from sfumato.evaluate.calibrate.search import CalibrationRequest, Curve
 from sfumato.mechanisms.counts.contingency import Contingency
 from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.metrics.catalogue import CATALOGUE, Metric
@@ -131,10 +131,8 @@ def test_chance_alone_is_not_called_a_shape(coins, artificial):
 def test_the_intervals_of_all_points_hold_together(coins):
     """400 curves of 8 normal points with 5 runs: all intervals hold in at least 95 %, at alpha 1e-6."""
     rng, points, runs, curves = np.random.default_rng(11), 8, 5, 400
-    subject = CalibrationSubject(
-        Histogram("side", 1.0), Target.parse("tvd_1_bins <= 0.5"), coins, "epsilon", 0.95, seed=0
-    )
-    curve = Curve(subject, runs, points)
+    request = CalibrationRequest(Histogram("side", 1.0), Target.parse("tvd_1_bins <= 0.5"), coins, level=0.95, seed=0)
+    curve = Curve(request, runs, points)
 
     def held(together: int) -> int:
         curve.most = together

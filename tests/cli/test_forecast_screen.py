@@ -15,7 +15,7 @@ from sfumato.cli.release.screen import ask_row_count
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import NOTE
 from sfumato.errors import OverwhelmedError, PlanError
-from sfumato.evaluate.forecast import run as home
+from sfumato.evaluate import forecast as home
 
 SCHEMA = """
 [table]

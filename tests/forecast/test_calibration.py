@@ -14,7 +14,7 @@ import pytest
 import sfumato
 from sfumato import AIM, Schema
 from sfumato.evaluate.compare.run import read_comparison_input
-from sfumato.evaluate.forecast.noise_facts import noise_facts
+from sfumato.evaluate.forecast import noise_facts
 from sfumato.metrics.distances import marginal_tvds, moment_errors
 from sfumato.metrics.expected_errors import expected_metrics
 

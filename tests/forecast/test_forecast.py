@@ -12,7 +12,7 @@ import pytest
 
 from sfumato import AIM, MST, Contingency, Grid, Histogram, Marginals, Schema
 from sfumato.core.forecast import Forecast
-from sfumato.evaluate.forecast.run import forecast
+from sfumato.evaluate.forecast import forecast
 from sfumato.mechanisms.entropy.method import EntropyRelease
 from sfumato.schema.column import Column
 

@@ -13,7 +13,7 @@ from sfumato.bundle.layout import DOCUMENT
 from sfumato.bundle.verify import verify_bundle
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import public_row_count
-from sfumato.evaluate.forecast import run as home
+from sfumato.evaluate import forecast as home
 from sfumato.report.texts.verdict import quality_lines
 
 SCHEMA = Schema.parse("""

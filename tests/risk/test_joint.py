@@ -13,6 +13,7 @@ import pytest
 import sfumato
 from sfumato.errors import ResourceError, RiskError
 from sfumato.report.homogeneity_page import homogeneity_page
+from sfumato.report.texts.homogeneity_answers import epsilon_answer, risk_answer
 from sfumato.risk.homogeneity import (
     Cells,
     DiscreteGaussian,
@@ -23,7 +24,6 @@ from sfumato.risk.homogeneity import (
     several,
     several_curves,
 )
-from sfumato.risk.homogeneity.answers import epsilon_answer, risk_answer
 from sfumato.schema import Schema
 
 SCHEMA = Schema.parse(

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, RegressionDraw
-from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, ParameterBox, RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.plan import PREDICTOR_SHARE
 from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
 from sfumato.metrics.distances import ecdf_max, ecdf_msq

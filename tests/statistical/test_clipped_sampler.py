@@ -16,8 +16,13 @@ from scipy import stats
 
 from sfumato.mechanisms.pseudo_posterior import grid_sampler
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior
-from sfumato.mechanisms.pseudo_posterior.grid_sampler import EnvelopeBlocks, GridDistribution
-from sfumato.mechanisms.pseudo_posterior.grid_scores import UNITS, GridScores, corners
+from sfumato.mechanisms.pseudo_posterior.grid_sampler import (
+    UNITS,
+    EnvelopeBlocks,
+    GridDistribution,
+    GridScores,
+    corners,
+)
 from sfumato.privacy.noise.exponential_sampler import bernoulli_exp, uniform_below
 from sfumato.privacy.randomness import Randomness
 from statistical.laws import ALPHA

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from sfumato.evaluate.uncertainty.interval import ALONE, RELATED, attenuated, rerun_interval, restored_interval, within
+from sfumato.evaluate.uncertainty.interval import ALONE, RELATED, rerun_interval, restored_interval, within
+from sfumato.metrics.expected_errors import attenuated
 
 RERUNS = [9.0, 12.0, 10.5, 13.0, 11.0]
 

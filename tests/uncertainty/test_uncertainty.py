@@ -140,7 +140,7 @@ def test_the_noise_is_that_of_the_tables_own_size(table):
         assert public.mechanism().base.num_rows == pytest.approx(500, abs=60)
         assert public.mechanism().rerun(0).num_rows == release.tables[("synthetic",)].num_rows
         assert not public.notes
-    unknown = replace(PublicRelease.of(few), noisy_total=None)
+    unknown = replace(PublicRelease.of(few), public_rows=None)
     assert unknown.notes == (SIZE_CHOSEN,)
 
 

@@ -1,6 +1,6 @@
 """Forecast of a release: expected errors, a verdict and advice, as data and sentences.
 
-This module holds the shape; :mod:`sfumato.forecast` computes it from the schema, the settings and a number of rows.
+This module holds the shape; :mod:`sfumato.evaluate.forecast` computes it from public facts and a number of rows.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ class Forecast(ReprMixin):
     """
 
     method: str
-    rows: int | None
-    tvd_1_q16: float | None
-    tvd_2_q16: float | None
-    share_error: float | None
-    mean_error_sd: float | None
+    rows: int | None = None
+    tvd_1_q16: float | None = None
+    tvd_2_q16: float | None = None
+    share_error: float | None = None
+    mean_error_sd: float | None = None
     """In standard deviations, for typical shapes."""
-    mean_error_range: float | None
+    mean_error_range: float | None = None
     """As a share of the public range."""
-    median_error_range: float | None
-    smallest_relation: float | None
+    median_error_range: float | None = None
+    smallest_relation: float | None = None
     """The smallest correlation (or Cramer's V) that will still be seen."""
-    columns: tuple[ColumnForecast, ...]
-    rows_needed: tuple[tuple[str, int], ...]
+    columns: tuple[ColumnForecast, ...] = ()
+    rows_needed: tuple[tuple[str, int], ...] = ()
     """For each use in words, from about how many rows on the release will serve it."""
-    advice: tuple[ForecastAdvice, ...]
-    verdict: str
-    overwhelmed: bool
+    advice: tuple[ForecastAdvice, ...] = ()
+    verdict: str = ""
+    overwhelmed: bool = False
     """Whether the noise is comparable to the rows: a release must be asked for with ``--anyway``."""
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -30,7 +30,10 @@ WRONG_SETTINGS = (TypeError, ValueError, ArithmeticError, LookupError, Attribute
 
 
 class FittedModelProtocol(Protocol):
-    """What a method fitted to noisy answers: rows can be drawn from it again for nothing, since it was paid for."""
+    """What a method fitted to noisy answers: rows can be drawn from it again for nothing, since it was paid for.
+
+    Parameters of what writes rows are those of :class:`~sfumato.FittedModel`.
+    """
 
     def promised(self, guarantee: Guarantee, events: Sequence[Event], stamp: str | None) -> Self:
         """Return the model with the guarantee, the events and the stamp of the release that it came from."""
@@ -40,41 +43,19 @@ class FittedModelProtocol(Protocol):
         """Return rows drawn from the model."""
         ...
 
-    def stream(
-        self,
-        rows: int | None = None,
-        batch_rows: int = ...,
-        seed: int | None = None,
-        rounding: bool = True,
-    ) -> Iterator[pa.Table]:
-        """Yield such rows batch by batch."""
+    @property
+    def stream(self) -> Callable[..., Iterator[pa.Table]]:
+        """Yields such rows batch by batch."""
         ...
 
-    def write_parquet(
-        self,
-        path: str | Path,
-        rows: int | None = None,
-        seed: int | None = None,
-        rounding: bool = True,
-        batch_rows: int = ...,
-        overwrite: bool = False,
-    ) -> Path:
-        """Write such rows to one Parquet file that carries the guarantee."""
+    @property
+    def write_parquet(self) -> Callable[..., Path]:
+        """Writes such rows to one Parquet file that carries the guarantee."""
         ...
 
-    def write_parts(
-        self,
-        folder: str | Path,
-        rows: int | None = None,
-        seed: int | None = None,
-        rounding: bool = True,
-        part_rows: int | None = None,
-        batch_rows: int = ...,
-        overwrite: bool = False,
-        spark: Any = None,
-        processes: int = 1,
-    ) -> Path:
-        """Write such rows to a folder of Parquet files, drawn here, by processes or by a cluster."""
+    @property
+    def write_parts(self) -> Callable[..., Path]:
+        """Writes such rows to a folder of Parquet files, drawn here, by processes or by a cluster."""
         ...
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:

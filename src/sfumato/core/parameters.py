@@ -195,7 +195,10 @@ def _fits_plain(value: Any, hint: Any) -> bool:
 
 
 def _settled(value: Any, hint: Any) -> Any:
-    """Return a value as the method keeps it: lists as tuples, and a whole number as such however it was written."""
+    """Return a value as the method keeps it: tuples for lists and for a lone name, whole numbers as such."""
+    alternatives = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if isinstance(value, str) and {*alternatives} - {type(None)} == {Sequence[str]}:
+        return (value,)
     if isinstance(value, float) and float not in get_args(hint) and (hint is int or int in get_args(hint)):
         return value if _is_number(hint) else int(value)
     return _frozen(value)

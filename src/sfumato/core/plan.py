@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +37,37 @@ UNSUMMED = ("joint", "none")
 """What a stage says in place of an epsilon: paid for together with others, or no formal cost at all."""
 
 
+@dataclass(frozen=True)
+class StageNoise:
+    """The public law of the noise on one table."""
+
+    kind: str
+    scale: float
+
+    @property
+    def is_laplace(self) -> bool:
+        """Whether it is discrete Laplace noise; Gaussian otherwise."""
+        return "laplace" in self.kind
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise on one cell."""
+        return self.scale * (math.sqrt(2) if self.is_laplace else 1.0)
+
+    def half_width(self, cells: int = 1) -> float:
+        """Return how far 95 % of the noise on a sum of cells lies from 0.
+
+        >>> (
+        ...     round(StageNoise("discrete-laplace", 2.0).half_width(), 2),
+        ...     StageNoise("discrete-gaussian", 2.0).half_width(),
+        ... )
+        (5.99, 3.92)
+        """
+        if self.is_laplace and cells == 1:
+            return self.scale * math.log(20)
+        return 1.96 * self.deviation * math.sqrt(cells)
+
+
 class Stage(BaseModel):
     """One table that will be measured, with its share of the cost."""
 
@@ -61,6 +93,11 @@ class Stage(BaseModel):
             epsilon=epsilon if isinstance(epsilon, str) else fraction_to_text(epsilon),
             share=share if isinstance(share, str) else fraction_to_text(share),
         )
+
+    @property
+    def law(self) -> StageNoise:
+        """The law of the noise on its cells."""
+        return StageNoise(self.noise, self.scale)
 
 
 @dataclass(frozen=True)

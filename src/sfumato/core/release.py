@@ -167,7 +167,7 @@ def plan(
     if book is None:
         return planned
     account = book.check(schema.name, planned.events)
-    return planned.model_copy(update=balance(book, account, planned))
+    return planned.model_copy(update=balance(book, account, planned.events))
 
 
 def _notes(schema: Schema, method: Method, planned: Plan, rows: int | None, allow_weak: bool) -> tuple[str, ...]:
@@ -221,9 +221,9 @@ def open_ledger(ledger: LedgerChoice) -> Ledger | None:
     return None if ledger is None or ledger is False else Ledger.of(ledger)
 
 
-def balance(book: Ledger, account: Account, planned: Plan) -> dict[str, str]:
-    """Return what is left of the cap before and after a plan."""
-    formal = [event for event in planned.events if event.is_formal]
+def balance(book: Ledger, account: Account, events: Iterable[Event]) -> dict[str, str]:
+    """Return what is left of the cap before and after some events."""
+    formal = [event for event in events if event.is_formal]
     after = to_fraction(account.left_epsilon) - basic_composition(formal)[0]
     if account.composition != "basic":
         after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=formal) or 0)

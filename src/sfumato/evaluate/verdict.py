@@ -12,7 +12,7 @@ Of a *forecast*, where nothing was measured, a use is served or not by what the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -192,12 +192,12 @@ class VerdictUse:
     """Something that a table is used for, and the error up to which it serves."""
 
     words: str
-    error: Callable[[ExpectedMetrics | Forecast], float | None]
+    metric: str
     most: float
 
     def served(self, errors: ExpectedMetrics | Forecast) -> bool | None:
         """Say whether a release with these errors serves; None where it holds nothing of the kind."""
-        error = self.error(errors)
+        error = getattr(errors, self.metric)
         return None if error is None else error <= self.most
 
 
@@ -205,11 +205,11 @@ UNKNOWN_ROWS = "which nobody said: "
 """Before this a verdict without a number of rows says that it depends, and behind it on what."""
 SINGLE_COLUMNS, MEANS, PAIRS = "single columns", "means", "cross tables of two columns"
 USES = (
-    VerdictUse(SINGLE_COLUMNS, lambda errors: errors.tvd_1_q16, 0.1),
-    VerdictUse(MEANS, lambda errors: errors.mean_error_sd, 0.1),
-    VerdictUse(STRONG_RELATIONS, lambda errors: errors.smallest_relation, 0.5),
-    VerdictUse(WEAK_RELATIONS, lambda errors: errors.smallest_relation, 0.2),
-    VerdictUse(PAIRS, lambda errors: errors.tvd_2_q16, 0.1),
+    VerdictUse(SINGLE_COLUMNS, "tvd_1_q16", 0.1),
+    VerdictUse(MEANS, "mean_error_sd", 0.1),
+    VerdictUse(STRONG_RELATIONS, "smallest_relation", 0.5),
+    VerdictUse(WEAK_RELATIONS, "smallest_relation", 0.2),
+    VerdictUse(PAIRS, "tvd_2_q16", 0.1),
 )
 """A tenth of the rows in a wrong cell, a mean off by a tenth of a standard deviation; strong relations are correlations
 from .5 on, weak ones from .2 on."""
@@ -261,7 +261,7 @@ def is_drowned_in_noise(facts: NoiseFacts, rows: float, errors: ExpectedMetrics)
 def rows_needed(facts: NoiseFacts) -> tuple[tuple[str, int], ...]:
     """Return for each use from about how many rows on a release will serve it; uses that none serves are left out."""
     expected = [expected_metrics(facts, float(rows)) for rows in ROWS]
-    needed = ((use, [use.error(errors) for errors in expected]) for use in USES)
+    needed = ((use, [getattr(errors, use.metric) for errors in expected]) for use in USES)
     return tuple(
         (use.words, _first_below(np.array(errors, float), use.most))
         for use, errors in needed

@@ -22,6 +22,7 @@ from sfumato.entropy.values import shannon
 from sfumato.mechanisms.noisy_marginals import Noise, NoisyMarginals, noise_variance
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import UniformSource
+from sfumato.sampling.values import draw_conditional
 
 ONE_WAY_SHARE = Fraction(3, 10)
 """Share of the budget for one-way tables when pairs are measured too: they anchor every conditional table."""
@@ -86,19 +87,6 @@ class TreeModel:
             parent_codes = np.zeros(rows, dtype=np.int64) if parent is None else codes[parent]
             codes[name] = draw_conditional(self.table(name), parent_codes, generator)
         return codes
-
-
-def draw_conditional(table: FloatArray, given: NDArray[np.int64], generator: UniformSource) -> NDArray[np.int64]:
-    """Draw a code for each row from the given row of a table of probabilities.
-
-    Inverse transform for all rows at once: row r of the table occupies the interval [r, r + 1).
-    """
-    cumulative = np.cumsum(table, axis=1)
-    cumulative /= cumulative[:, -1:]
-    cumulative[:, -1] = 1.0
-    ladder = (cumulative + np.arange(len(table))[:, None]).ravel()
-    place = np.searchsorted(ladder, given + generator.random(len(given)), side="right")
-    return np.minimum(place - given * table.shape[1], table.shape[1] - 1)
 
 
 def tree_marginals(

@@ -47,7 +47,7 @@ class Metric:
     kind: Kind | None = None
     """Utility asks for a larger epsilon, risk for a smaller one; None: no target speaks of it."""
     function: str | Callable[..., float] = ""
-    """Function that measures a trial, with the arguments; in the module of trials."""
+    """Function that measures a trial, with the arguments, in the module of trials; or that of ``in_records`` does."""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     makes: tuple[Makes, ...] = ANY_DATA
     """Kinds of releases that it can measure."""
@@ -72,6 +72,8 @@ class Metric:
 
     def measure(self, trial: MeasuredTrial) -> float:
         """Return the metric of one trial."""
+        if not self.function:
+            return self.records(trial).share
         return float(_function(self.function)(trial, **self.arguments))
 
     def in_plain_words(self, value: float, at: float | None = None) -> str:

@@ -14,10 +14,14 @@ from sfumato.formatting import percent
 LEVEL = 0.95
 
 
-class Interval(BaseModel):
-    """An interval, and the probability with which it covers."""
+class FrozenModel(BaseModel):
+    """A frozen part of a result; infinite numbers are written as words."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+class Interval(FrozenModel):
+    """An interval, and the probability with which it covers."""
 
     low: float
     high: float

@@ -65,6 +65,18 @@ class EvaluationInput:
             )
         return self.method
 
+    def require_schema(self) -> Schema:
+        """Return the schema of a release or a bundle, or refuse anybody's rows, which have none."""
+        if self.schema is not None:
+            return self.schema
+        path = isinstance(self.rows, str | Path)
+        raise BundleError(
+            f"{str(self.rows)!r} is not a bundle"
+            if path
+            else f"a {type(self.rows).__name__} is neither a release nor a bundle",
+            next_step="give what sfumato.release returned, or the folder of a bundle",
+        )
+
     def require_rows(self) -> EvaluationInput:
         """Return it, or refuse counts and values, which cannot be compared row by row."""
         if self.makes == "rows":

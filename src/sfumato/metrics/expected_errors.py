@@ -64,7 +64,9 @@ LOST, DEPENDENCE = (1.93, 0.44, 0.0), 0.2
 SEEN, CROWDED = 15.0, 0.08
 """The smallest relation that is seen is this many times the noise of a pair over the rows; and where more pairs ask to
 be measured than can be, at least so many times the logarithm of their ratio."""
-
+NO_RELATION_VISIBLE = 1.0
+"""The smallest relation of a release that shows none."""
+HALVINGS = 50
 
 Tables = Callable[[int], float]
 
@@ -285,3 +287,25 @@ def _smallest_relation(facts: NoiseFacts, rows: float) -> float | None:
     if facts.plain:
         return min(math.pi * ABSOLUTE * noise * math.sqrt(4 * facts.pair_cells), 1.0)
     return min(math.hypot(SEEN * noise, CROWDED * math.log(facts.crowding)), 1.0)
+
+
+def attenuated(relation: float, smallest: float) -> float:
+    """Return what a release leaves of a relation.
+
+    >>> attenuated(0.4, 0.4), round(attenuated(0.8, 0.2), 2)
+    (0.2, 0.75)
+    """
+    return relation / (1 + (smallest / relation) ** 2) if relation > 0 else 0.0
+
+
+def undo_attenuation(seen: float, smallest: float) -> float:
+    """Return the relation of which so much is left, at most 1.
+
+    >>> round(undo_attenuation(0.2, 0.4), 6), undo_attenuation(0.99, 0.4)
+    (0.4, 1.0)
+    """
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if attenuated(middle, smallest) < seen else (low, middle)
+    return high

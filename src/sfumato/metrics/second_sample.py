@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray, IntArray
 from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout, Places
@@ -196,7 +197,7 @@ def size_at_distance(value: float, sizes: FloatArray, curve: FloatArray) -> floa
     return float(np.exp(np.interp(-value, -falling, np.log(sizes))).round(6))
 
 
-def expected_sampling_tvd(counts: Sequence[IntArray], rows: float) -> float:
+def expected_sampling_tvd(counts: Sequence[NDArray[Any]], rows: float) -> float:
     """Return the mean tvd that a sample of so many rows would have which follow the released shares.
 
     A cell of share q has a count of mean nq and variance nq(1 - q), and E|count / n - q| is about
@@ -206,6 +207,6 @@ def expected_sampling_tvd(counts: Sequence[IntArray], rows: float) -> float:
     return min(float(np.mean(expected)) / math.sqrt(max(rows, 1.0)), 1.0)
 
 
-def _sampling_spread(counts: IntArray) -> float:
+def _sampling_spread(counts: NDArray[Any]) -> float:
     shares = counts / counts.sum()
     return float(0.5 * np.sqrt(2 * shares * (1 - shares) / math.pi).sum())

@@ -31,7 +31,7 @@ from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
-from sfumato.risk.homogeneity.answers import all_answers, attacker, epsilon_choice_caution
+from sfumato.report.texts.homogeneity_answers import all_answers, attacker, epsilon_choice_caution
 from sfumato.risk.homogeneity.results import AlonePoint, RiskCurves, RiskPoint, SeveralCurves, evenly_spaced
 from sfumato.version import __version__
 

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import FloatArray, IntArray
 from sfumato.errors import RiskError
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.auc import roc_auc
 from sfumato.metrics.rows_view import read_rows_view
+from sfumato.risk.attacks.attacker_view import schema_of
 from sfumato.schema import Schema
-from sfumato.table import Table
 
 Tolerance = float | Sequence[float] | FloatArray
 
@@ -69,7 +69,7 @@ def interval_disclosure(
     left, right = check_rows(original, released, aligned)
     limits = check_tolerances(tolerance, left.shape[1])
     if not aligned:
-        right = right[_nearest(left, right, 1)[:, 0]]
+        right = right[_nearest(left, right, _spread(left), 1)[1][:, 0]]
     within = np.abs(left - right) <= limits
     disclosed = np.asarray(within.any(axis=1), np.bool_)
     return IntervalDisclosure(float(disclosed.mean()), within.mean(axis=0), limits, aligned, disclosed)
@@ -89,18 +89,22 @@ def row_linkage(original: ArrayLike, released: ArrayLike, tops: Sequence[int] = 
     if not tops or min(tops) < 1:
         raise RiskError(f"each top must be at least 1, found {tuple(tops)}", next_step="use for example tops=(1, 10)")
     deepest = min(max(tops), len(left))
-    own = _nearest(left, right, deepest) == np.arange(len(left))[:, None]
+    own = _nearest(left, right, _spread(left), deepest)[1] == np.arange(len(left))[:, None]
     return {top: float(own[:, :top].any(axis=1).mean()) for top in tops}
 
 
-def _nearest(left: FloatArray, right: FloatArray, count: int) -> NDArray[np.int64]:
-    """Return for each left row the ``count`` nearest right rows, in units of the left standard deviation."""
+def _spread(rows: FloatArray) -> FloatArray:
+    """Return the standard deviation of each column, 1 where all values are the same."""
+    return np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0)
+
+
+def _nearest(left: FloatArray, right: FloatArray, spread: FloatArray, count: int) -> tuple[FloatArray, IntArray]:
+    """Return for each left row how far the ``count`` nearest right rows are, in units of the spread, and which."""
     from scipy.spatial import KDTree
 
-    spread = left.std(axis=0)
-    spread[spread == 0] = 1.0
-    found = KDTree(right / spread).query(left / spread, k=count)[1]
-    return np.asarray(found, np.int64).reshape(len(left), count)
+    tree: Any = KDTree(right / spread)
+    distances, places = tree.query(left / spread, k=range(1, count + 1))
+    return np.asarray(distances, np.float64), np.asarray(places, np.int64)
 
 
 def check_rows(original: ArrayLike, released: ArrayLike, aligned: bool) -> tuple[FloatArray, FloatArray]:
@@ -236,11 +240,13 @@ def location_risk(
     ``tolerance`` is a share of each column's public range. ``control`` are people who were not in the table.
     ``same_order`` vouches that released row i was made from row i; nothing can check it.
     """
-    facts = original.schema if schema is None and isinstance(original, Table) else schema
-    if facts is None:
-        raise RiskError("no schema is given", next_step="give a table from sfumato.read(...), or schema=...")
+    facts = schema_of(original, schema)
     names = _numeric(facts, columns)
-    _require(tolerance)
+    if not 0 < tolerance < 1:
+        raise RiskError(
+            f"tolerance must be a share of each column's range above 0 and below 1, found {tolerance!r}",
+            next_step="use for example 0.001",
+        )
     widths = np.array([float(np.ptp(np.asarray(facts[name].numeric_bounds, float))) for name in names])
     limits, generator = tolerance * widths, np.random.default_rng(seed)
     true, lost = _complete_rows(original, facts, names)
@@ -248,8 +254,8 @@ def location_risk(
     order = _in_order(true, made, limits, lost + also, generator) if same_order else None
     people = true[generator.permutation(len(true))[:MEASURED]]
     pool = generator.permutation(len(true))[: len(made) + 1]
-    spread = np.where(true.std(axis=0) > 0, true.std(axis=0), 1.0)
-    near, distance = _location_nearest(people, made, spread)
+    spread = _spread(true)
+    near, distance = _nearest_row(people, made, spread)
     return LocationRisk(
         columns=names,
         tolerance=tolerance,
@@ -257,7 +263,7 @@ def location_risk(
         released_rows=len(made),
         left_out=lost + also,
         released=_nearness(people, near, distance, limits),
-        others=_nearness(people, *_location_nearest(people, true[pool], spread, itself=True), limits),
+        others=_nearness(people, *_nearest_row(people, true[pool], spread, itself=True), limits),
         membership_auc=None if control is None else _membership_auc(people, made, spread, control, facts, names),
         in_order=order,
     )
@@ -278,14 +284,6 @@ def _numeric(schema: Schema, columns: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _require(tolerance: float) -> None:
-    if not 0 < tolerance < 1:
-        raise RiskError(
-            f"tolerance must be a share of each column's range above 0 and below 1, found {tolerance!r}",
-            next_step="use for example 0.001",
-        )
-
-
 def _complete_rows(source: Any, schema: Schema, names: tuple[str, ...]) -> tuple[FloatArray, int]:
     """Return the complete rows, and how many were left out."""
     points = read_rows_view(source, schema, names).points
@@ -297,14 +295,11 @@ def _complete_rows(source: Any, schema: Schema, names: tuple[str, ...]) -> tuple
     return points[whole], int((~whole).sum())
 
 
-def _location_nearest(
+def _nearest_row(
     people: FloatArray, rows: FloatArray, spread: FloatArray, itself: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Return the row nearest to each person, and how far it is; ``itself`` leaves out one equal row, the person's."""
-    from scipy.spatial import KDTree
-
-    answer: Any = KDTree(rows / spread).query(people / spread, k=2)
-    distance, place = answer
+    distance, place = _nearest(people, rows, spread, 2)
     found = np.where(itself & (distance[:, 0] == 0), 1, 0)
     each = np.arange(len(people))
     return rows[place[each, found]], distance[each, found]
@@ -321,7 +316,7 @@ def _membership_auc(
     people: FloatArray, made: FloatArray, spread: FloatArray, control: Any, schema: Schema, names: tuple[str, ...]
 ) -> float:
     others, _ = _complete_rows(control, schema, names)
-    return roc_auc(-_location_nearest(people, made, spread)[1], -_location_nearest(others, made, spread)[1])
+    return roc_auc(-_nearest_row(people, made, spread)[1], -_nearest_row(others, made, spread)[1])
 
 
 def _in_order(

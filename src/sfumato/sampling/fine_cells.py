@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
-from sfumato.errors import PlanError
 from sfumato.sampling.values import Masked, values_at
 from sfumato.sampling.written_forms import written_form_of
-from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
 POINT_WIDTH = 1e-9
@@ -60,20 +57,6 @@ def refined_column(column: Column, starts: NDArray[np.float64]) -> RefinedColumn
 def cell_widths(column: Column) -> NDArray[np.float64]:
     """Return the widths of a column's cells: how many whole values, or how long an interval."""
     return column.ends - column.starts + int(column.is_discrete)
-
-
-def fine_schema(schema: Schema, names: Sequence[str], fine_cells: int) -> Schema:
-    """Return the schema with the named ordered columns refined to at most ``fine_cells`` cells each.
-
-    The other columns stay as they are. The result counts like any schema:
-    ``dataclasses.replace(table, schema=fine).marginals(...)``. It is for counting: written to a file, a schema keeps
-    the bins of the custodian.
-    """
-    if fine_cells < 1:
-        raise PlanError(f"fine_cells is {fine_cells}", next_step="give at least 1; 128 suits most columns")
-    chosen = {schema[name].name for name in names}
-    columns = tuple(fine_column(column, fine_cells) if column.name in chosen else column for column in schema)
-    return dataclasses.replace(schema, columns=columns)
 
 
 def fine_column(column: Column, fine_cells: int) -> Column:

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arrays import FloatArray
+from sfumato.privacy.randomness import UniformSource
 from sfumato.sampling.written_forms import written_form_of
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -83,6 +85,31 @@ def values_at(column: Column, codes: NDArray[np.int64], places: NDArray[np.float
         return (low + np.minimum(np.floor(places * (high - low + 1)), high - low)).astype(np.int64), missing
     drawn = np.round(low + places * (high - low), decimals(float(np.min(column.ends - column.starts))))
     return np.maximum(np.minimum(drawn, np.nextafter(high, low)), low), missing
+
+
+def draw_conditional(table: FloatArray, given: NDArray[np.int64], generator: UniformSource) -> NDArray[np.int64]:
+    """Draw a code for each row from the given row of a table of probabilities."""
+    return codes_at(table, given, generator.random(len(given)))
+
+
+def codes_at(table: FloatArray, given: NDArray[np.int64], points: FloatArray) -> NDArray[np.int64]:
+    """Return the code at each point of [0, 1) in the given row of a table of weights; never a code without weight.
+
+    Inverse transform for all points at once: row r of the table occupies the interval [r, r + 1).
+    """
+    ends = np.cumsum(table, axis=1)
+    mass = ends[:, -1:]
+    np.divide(ends, mass, out=ends, where=mass > 0)
+    ends += np.arange(len(table))[:, None]
+    # Rounding up to the next whole number would leave the row.
+    sought = np.minimum(given + points, np.nextafter(given + 1.0, 0.0))
+    return np.searchsorted(ends.ravel(), sought, side="right") - given * table.shape[1]
+
+
+def evenly_spaced(members: NDArray[np.int64], counts: NDArray[np.int64], generator: np.random.Generator) -> FloatArray:
+    """Return points of [0, 1), evenly spaced from a random start in each group; ``members`` are sorted by group."""
+    place = np.arange(len(members)) - (np.cumsum(counts) - counts)[members]
+    return (place + generator.random(len(counts))[members]) / counts[members]
 
 
 def decimals(width: float) -> int:

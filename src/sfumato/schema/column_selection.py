@@ -13,6 +13,16 @@ ColumnRequirement = Callable[[Column], Iterable[str]]
 """What a method cannot use in a column that may leave; it is not asked about the others."""
 
 
+def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return column names as a tuple; one name stands for a list of one."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def complete_numbers(schema: Schema) -> list[str]:
+    """Return the columns that hold a number in every row: what an example of many methods can be made of."""
+    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
+
+
 def selection_problems(schema: Schema, names: Sequence[str], needs: ColumnRequirement | None = None) -> list[str]:
     """Return the problems of a selection of columns: unknown, identifying, unfit or repeated ones."""
     problems = [problem for name in dict.fromkeys(names) for problem in column_problems(schema, name, needs)]
@@ -40,7 +50,7 @@ def select_columns(
     """
     if names is None:
         return tuple(name for name in schema.releasable if not column_problems(schema, name, needs))
-    named = (names,) if isinstance(names, str) else tuple(names)
+    named = names_of(names)
     if problems := selection_problems(schema, named, needs):
         raise PlanError(f"these columns of table {schema.name!r} cannot be used", problems, "name other columns")
     return named

@@ -263,6 +263,11 @@ class Schema(ReprMixin):
             domain = column.domain_words if self.is_confirmed else "in the draft: see .to_toml()"
             yield column.name, column.kind, domain, column.role or ""
 
+    def in_order(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns among some names, in the order of the table."""
+        wanted = set(names)
+        return tuple(name for name in self.names if name in wanted)
+
     @property
     def releasable(self) -> tuple[str, ...]:
         """Columns that a release may carry: all but identifiers and the person column."""

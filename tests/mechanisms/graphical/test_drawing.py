@@ -9,6 +9,7 @@ from scipy import stats
 from mechanisms.graphical.brute_force import joint, models, summed
 from sfumato.mechanisms.graphical.junction_tree import graphical_model as tree_model
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.sampling import values
 from statistical.laws import ALPHA
 
 ROWS = 20_000
@@ -96,8 +97,9 @@ def test_systematic_draws_follow_the_model_too():
 @pytest.mark.statistical
 @pytest.mark.parametrize("rounding", [True, False])
 def test_a_draw_that_forgets_its_parent_is_caught(monkeypatch, rounding):
-    located = tree_model._located
-    monkeypatch.setattr(tree_model, "_located", lambda table, groups, points: located(table, groups * 0, points))
+    codes_at = values.codes_at
+    for module in (tree_model, values):
+        monkeypatch.setattr(module, "codes_at", lambda table, groups, points: codes_at(table, groups * 0, points))
     model = example()
     model = GraphicalModel(model.sizes, model.total, model.cliques, tuple(np.maximum(p, -9) for p in model.potentials))
     assert chi_square(model, model.draw(ROWS, np.random.default_rng(11), rounding)) < ALPHA

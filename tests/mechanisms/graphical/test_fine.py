@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import read
-from sfumato.errors import PlanError, SchemaError
-from sfumato.sampling.fine_cells import fine_column, fine_schema, refined_column
+from sfumato.errors import SchemaError
+from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema
+from sfumato.sampling.fine_cells import fine_column, refined_column
 from sfumato.schema.column import Column, day_number
 
 ORDERED = ["age", "hours", "income", "moved_in", "interviewed"]
@@ -82,7 +83,7 @@ def test_bounds_and_zero_have_cells_of_their_own():
 
 
 def test_levels_unit_bins_and_columns_that_were_not_named_stay(schema):
-    fine = fine_schema(schema, ["sex", "education", "persons", "income"], 128)
+    fine = measured_schema(schema, ["sex", "education", "persons", "income"], Discretisation(128, None))
     for name in schema.names:
         assert (fine[name] == schema[name]) == (name != "income"), name
     assert fine.rules == schema.rules and fine.adjacency == schema.adjacency
@@ -95,10 +96,8 @@ def test_a_range_too_narrow_for_floating_point_is_not_cut_to_pieces():
 
 
 def test_bad_requests_are_refused(schema):
-    with pytest.raises(PlanError, match="fine_cells"):
-        fine_schema(schema, ["age"], 0)
     with pytest.raises(SchemaError, match="no column 'salary'"):
-        fine_schema(schema, ["salary"], 64)
+        measured_schema(schema, ["salary"], Discretisation(64, None))
 
 
 def test_a_cut_column_counts_its_upper_bound_alone():
@@ -121,7 +120,7 @@ def test_every_source_counts_fine_cells_as_brute_force_does(frame, schema, tmp_p
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     remote = ibis.polars.connect().create_table("t", ibis.memtable(frame).to_pyarrow())
-    fine = fine_schema(schema, ORDERED, 128)
+    fine = measured_schema(schema, ORDERED, Discretisation(128, None))
     expected = {name: by_hand(frame, fine[name]) for name in ORDERED}
     for kind, source in {
         "pandas": frame,

@@ -25,9 +25,9 @@ from sfumato.mechanisms.graphical.domain_compression import (
     ordered_shares,
     sum_to_groups,
 )
+from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
-from sfumato.sampling.fine_cells import fine_schema
 from sfumato.schema.column import Column
 from sfumato.table import Table
 
@@ -182,7 +182,7 @@ def test_a_falling_tail_is_seen_though_most_of_its_cells_are_noise():
 
 
 def grouped(schema: Schema, table: Table, names: list[str], most: int | None = 6) -> list[Grouping]:
-    fine = fine_schema(schema, names, 64)
+    fine = measured_schema(schema, names, Discretisation(64, None))
     counts = dataclasses.replace(table, schema=fine).marginals([(name,) for name in names])
     randomness = Randomness.of(3)
     noisy = {name: add_gaussian(counts[(name,)], 4.0, randomness) for name in names}
@@ -200,7 +200,7 @@ CLIQUES = [(0,), (3,), (1, 3), (2, 4), (0, 5), (1, 4, 6), (2, 3, 4)]
 
 
 def brute_force(schema, table, groupings, clique) -> np.ndarray:
-    fine = fine_schema(schema, NAMES, 64)
+    fine = measured_schema(schema, NAMES, Discretisation(64, None))
     names = tuple(NAMES[i] for i in clique)
     counts = dataclasses.replace(table, schema=fine).marginals([names])[names]
     result = np.zeros([groupings[i].size for i in clique], np.int64)

@@ -32,9 +32,9 @@ from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel, 
 from sfumato.mechanisms.graphical.fitted_model.model_file import read_model
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
 from sfumato.mechanisms.graphical.mixture.model import AveragedModel, MixtureModel
+from sfumato.mechanisms.graphical.one_way_marginals import Discretisation, measured_schema
 from sfumato.privacy.accounting.accountant import basic_composition, formal_guarantee
 from sfumato.privacy.accounting.event import Event
-from sfumato.sampling.fine_cells import fine_schema
 
 FACTS = """
 [table]
@@ -81,7 +81,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 def made(seed: int, kind: str = "tree", names: tuple[str, ...] = SCHEMA.names, cells: int = 40) -> FittedModel:
     """A fitted model as a release leaves it, but of made-up answers."""
     generator = np.random.default_rng(seed)
-    fine = fine_schema(SCHEMA, names, cells)
+    fine = measured_schema(SCHEMA, names, Discretisation(cells, None))
     groupings = tuple(
         compress_column(fine[name], generator.poisson(generator.gamma(0.5, 60, fine[name].size)), 5.0, 900.0, 1.5, 12)
         for name in names

@@ -13,10 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import PlanError, TableError
-from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, record_influence
-from sfumato.mechanisms.pseudo_posterior.grid_sampler import GridDistribution, envelope
-from sfumato.mechanisms.pseudo_posterior.grid_scores import UNITS, GridScores, ParameterGrid, corners
-from sfumato.mechanisms.pseudo_posterior.parameter_box import ParameterBox, parameter_box
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import (
+    ClippedPosterior,
+    ParameterBox,
+    parameter_box,
+    record_influence,
+)
+from sfumato.mechanisms.pseudo_posterior.grid_sampler import (
+    UNITS,
+    GridDistribution,
+    GridScores,
+    ParameterGrid,
+    corners,
+    envelope,
+)
 from sfumato.mechanisms.pseudo_posterior.plan import default_mechanism
 from sfumato.privacy.randomness import Randomness
 

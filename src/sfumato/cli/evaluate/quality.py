@@ -16,8 +16,8 @@ from sfumato.privacy.exact import format_fraction, to_fraction
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sfumato.evaluate.quality.result import Quality
     from sfumato.evaluate.quality.run import QualityForecast
+    from sfumato.evaluate.quality.statement import Quality
 
 
 def quality(

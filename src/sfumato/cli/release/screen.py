@@ -92,10 +92,8 @@ def _stage_cells(stage: Stage) -> list[str]:
 
 def _noise(stage: Stage) -> str:
     """Return the half-width of the noise of a count, or the word for a stage without such noise."""
-    from sfumato.bundle.stage_noise import StageNoise
-
     if stage.noise.endswith(("laplace", "gaussian")):
-        return f"{StageNoise(stage.noise, stage.scale).half_width():.3g}"
+        return f"{stage.law.half_width():.3g}"
     return {"exponential weights": "a noisy choice", "heuristic": "none is proved"}.get(stage.noise, stage.noise)
 
 

@@ -175,7 +175,7 @@ def _show_curves(
     console: Console, cells: CellOptions, noise: NoiseOptions, output: OutputPageOptions, risk: dict[str, Any]
 ) -> None:
     from sfumato.report.homogeneity_page import homogeneity_page
-    from sfumato.risk.homogeneity.answers import all_answers, epsilon_choice_caution
+    from sfumato.report.texts.homogeneity_answers import all_answers, epsilon_choice_caution
     from sfumato.risk.homogeneity.curves import check_request
 
     facts, grid = cells.facts, noise.grid

@@ -53,7 +53,6 @@ from sfumato.core.plan import Plan, event_facts
 from sfumato.core.purchases import purchased
 from sfumato.core.release import (
     UNRECORDED,
-    LedgerChoice,
     Release,
     open_ledger,
     plan,
@@ -62,7 +61,7 @@ from sfumato.core.release import (
 )
 from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.evaluate.calibrate.result import Charge, Point
-from sfumato.evaluate.calibrate.search import CalibrationSubject
+from sfumato.evaluate.calibrate.search import BETA, CalibrationRequest
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.metrics.catalogue import CATALOGUE
@@ -79,8 +78,6 @@ from sfumato.schema import Schema
 
 GRAIN = 1024
 """Lattice units in one record."""
-SCORE_EPSILON = 0.1
-BETA = 0.05
 
 
 @dataclass(frozen=True)
@@ -163,37 +160,27 @@ class SelectionResult:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SelectionTerms:
-    """What a charged selection may cost, and where that is recorded."""
-
-    ledger: LedgerChoice = None
-    score_epsilon: Number = SCORE_EPSILON
-    """Cost of each noisy score."""
-    beta: float = BETA
-    """Probability with which the release that is kept may miss the target."""
-    allow_weak: bool = False
-
-
-def select_privately(subject: CalibrationSubject, values: Sequence[float], terms: SelectionTerms) -> SelectionResult:
+def select_privately(request: CalibrationRequest) -> SelectionResult:
     """Release candidate after candidate until a noisy score meets the target. Refuses before anything is spent."""
-    _require_selectable(subject.target, terms.score_epsilon, terms.beta)
-    table = subject.table
-    score = NoisyScore(subject.target, table.schema, terms.score_epsilon, tuple(values), terms.beta)
-    rungs = [_rung(subject, value, score) for value in values]
-    weak = require_strong_enough(*basic_composition((*_all_events(rungs), *purchased(table.schema))), terms.allow_weak)
-    if terms.ledger is None:
+    _require_selectable(request.target, request.score_epsilon, request.beta)
+    table, values = request.searched, request.values
+    score = NoisyScore(request.target, table.schema, request.score_epsilon, values, request.beta)
+    rungs = tuple(_rung(request, value, score) for value in values)
+    everything = _all_events(rungs)
+    weak = require_strong_enough(*basic_composition((*everything, *purchased(table.schema))), request.allow_weak)
+    if request.ledger is None:
         warnings.warn(NoLedgerWarning(UNRECORDED), stacklevel=3)
-    book = open_ledger(terms.ledger)
+    book = open_ledger(request.ledger)
     table.require_valid()
     for rung in rungs:  # all of them before anything is spent: a refusal halfway would depend on the rows
         if isinstance(rung.method, ChecksTableBeforeSpend):
             rung.method.require_table(table, rung.plan)
     table.rehearse()
-    at_once = book is not None and _admits(book, table.schema.name, rungs)
-    paid = list(book.spend(table.schema.name, _all_events(rungs)) if book is not None and at_once else ())
+    # the cap must hold the whole ladder, all of which is recorded at once unless composition is basic
+    at_once = book is not None and book.check(table.schema.name, everything).composition != "basic"
+    paid = list(book.spend(table.schema.name, everything) if book is not None and at_once else ())
     with mark_lost_on_failure(book, paid):
-        result = _steps(_Selection(subject, book, at_once, weak), rungs, score, paid)
+        result = _Ladder(request, score, rungs, book, at_once, weak, paid).climb()
     if book is not None and result.release is None:
         book.mark_lost(paid, "no candidate met the target")
     return result
@@ -225,12 +212,12 @@ def _charging_problems(target: Target, beta: float) -> list[str]:
     return problems
 
 
-def _rung(subject: CalibrationSubject, value: float, score: NoisyScore) -> Candidate:
-    candidate, seed = subject.at(value), subject.seed
-    planned = plan(subject.table, candidate, subject.rows, None, seed, allow_weak=True)  # the ladder as a whole counts
+def _rung(request: CalibrationRequest, value: float, score: NoisyScore) -> Candidate:
+    candidate, seed = request.at(value), request.seed
+    planned = plan(request.searched, candidate, request.rows, None, seed, allow_weak=True)  # all rungs together count
     if any(not event.is_formal for event in planned.events):
         raise PlanError(
-            f"{candidate.name} has no formal guarantee at {subject.parameter} = {value:g}: nothing can be charged",
+            f"{candidate.name} has no formal guarantee at {request.parameter} = {value:g}: nothing can be charged",
             next_step="choose a formal method, or use cost='declared'",
         )
     return Candidate(value, candidate, planned, (*planned.events, score.event(value, Randomness.of(seed).mode)))
@@ -256,54 +243,97 @@ def _all_events(rungs: Sequence[Candidate]) -> list[Event]:
     return [event for rung in rungs for event in rung.events]
 
 
-def _admits(book: Ledger, name: str, rungs: Sequence[Candidate]) -> bool:
-    """Refuse where the cap does not hold the whole ladder; return whether all of it must be recorded at once."""
-    return book.check(name, _all_events(rungs)).composition != "basic"
-
-
 @dataclass(frozen=True)
-class _Selection:
-    """What every rung is climbed with."""
+class _Ladder:
+    """Candidates in the order in which they are released, and where their cost is recorded."""
 
-    subject: CalibrationSubject
+    request: CalibrationRequest
+    score: NoisyScore
+    rungs: tuple[Candidate, ...]
     book: Ledger | None
     at_once: bool
+    """Whether all rungs are recorded before the first."""
     weak: bool
+    paid: list[Entry]
+
+    def climb(self) -> SelectionResult:
+        """Record, release and score rung after rung, up to the one whose noisy score meets the target."""
+        table, randomness = self.request.searched, Randomness.of(self.request.seed)
+        points: list[Point] = []
+        kept: Release | None = None
+        for rung in self.rungs:
+            if self.book is not None and not self.at_once:
+                self.paid.extend(self.book.spend(table.schema.name, rung.events))
+            report_progress("releasing candidates", len(points) / len(self.rungs))
+            with silenced():
+                release = self._released(rung, len(points))
+            noisy = self.score.draw(self.request.trial(rung.value, released=release.tables), randomness)
+            points.append(self.score.point(rung.value, noisy, _released_size(release), self.request.level))
+            if points[-1].meets:
+                kept = self._kept(release, len(points))
+                break
+        return SelectionResult(tuple(points), self._charge(len(points)), kept, _words(self.score))
+
+    def _released(self, rung: Candidate, index: int) -> Release:
+        """Release one candidate, whose cost is recorded; what it promises is settled where the ladder stops.
+
+        Each has a seed of its own: none shares its stream with another, or with the scores.
+        """
+        table, seed = self.request.searched, self.request.seed
+        alone = promised(table.schema, rung.plan, self.book is not None, allow_weak=True)
+        own = None if seed is None else int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+        return run_recorded(table, rung.method, rung.plan, alone, Randomness.of(own), self.request.rows)
+
+    def _kept(self, kept: Release, climbed: int) -> Release:
+        """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
+        events, everything = _all_events(self.rungs[:climbed]), (*_all_events(self.rungs), *kept.guarantee.beside)
+        whole = formal_guarantee(everything, *basic_composition(everything))
+        facts = {
+            "epsilon": whole.epsilon,
+            "delta": whole.delta,
+            "kind": whole.kind,
+            "allowed_weak": self.weak,
+            "selection": self._selection(climbed),
+        }
+        release = kept.promising(kept.guarantee.model_copy(update=facts), events)
+        others = [note for note in kept.notes if note not in (*kept.guarantee.in_total, *kept.guarantee.warnings)]
+        release = replace(release, notes=(*others, *release.guarantee.in_total, *release.guarantee.warnings))
+        if self.book is None:
+            return release
+        account = self.book.account(kept.schema.name)
+        return replace(release, entries=tuple(self.paid), account=account, ledger=self.book)
+
+    def _selection(self, climbed: int) -> LadderSelection:
+        spent = _cost(self.rungs[:climbed])
+        return LadderSelection(
+            parameter=self.request.parameter,
+            values=self.score.values,
+            climbed=climbed,
+            target=str(self.score.target),
+            score_epsilon=fraction_to_text(to_fraction(self.score.epsilon)),
+            beta=self.score.beta,
+            spent_epsilon=spent[0],
+            spent_delta=spent[1],
+            unclimbed=tuple(_all_events(self.rungs[climbed:])),
+        )
+
+    def _charge(self, climbed: int) -> Charge:
+        spent, most = _cost(self.rungs if self.at_once else self.rungs[:climbed]), _cost(self.rungs)
+        return Charge(
+            epsilon=spent[0],
+            delta=spent[1],
+            most_epsilon=most[0],
+            most_delta=most[1],
+            candidates_run=climbed,
+            candidates=len(self.rungs),
+            recorded=self.book is not None,
+        )
 
 
-def _steps(ladder: _Selection, rungs: Sequence[Candidate], score: NoisyScore, paid: list[Entry]) -> SelectionResult:
-    subject, randomness = ladder.subject, Randomness.of(ladder.subject.seed)
-    points: list[Point] = []
-    kept: Release | None = None
-    for rung in rungs:
-        if ladder.book is not None and not ladder.at_once:
-            paid += ladder.book.spend(subject.table.schema.name, rung.events)
-        report_progress("releasing candidates", len(points) / len(rungs))
-        with silenced():
-            release = _candidate(ladder, rung, len(points))
-        trial = Trial(subject.table, rung.method, 0, subject.rows, subject.options, released=release.tables)
-        noisy = score.draw(trial, randomness)
-        points.append(score.point(rung.value, noisy, _released_size(release), subject.level))
-        if points[-1].meets:
-            kept = _kept(ladder, release, rungs, len(points), score, paid)
-            break
-    run = rungs if ladder.at_once else rungs[: len(points)]
-    return SelectionResult(
-        tuple(points), _charge(run, rungs, len(points), ladder.book is not None), kept, _words(score)
-    )
-
-
-def _candidate(ladder: _Selection, rung: Candidate, index: int) -> Release:
-    """Release one candidate, whose cost is recorded; what it promises is settled where the ladder stops."""
-    table, rows = ladder.subject.table, ladder.subject.rows
-    alone = promised(table.schema, rung.plan, ladder.book is not None, allow_weak=True)
-    randomness = Randomness.of(_seed(ladder.subject.seed, index))
-    return run_recorded(table, rung.method, rung.plan, alone, randomness, rows)
-
-
-def _seed(seed: int | None, index: int) -> int | None:
-    """Return a seed of its own for each candidate: none shares its stream with another, or with the scores."""
-    return None if seed is None else int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+def _cost(rungs: Sequence[Candidate]) -> tuple[str, str]:
+    """Return epsilon and delta of some rungs together."""
+    epsilon, delta = basic_composition(_all_events(rungs))
+    return fraction_to_text(epsilon), fraction_to_text(delta)
 
 
 def _released_size(release: Release) -> float:
@@ -314,61 +344,6 @@ def _released_size(release: Release) -> float:
     if release.method.makes == "rows":
         return float(table.num_rows)
     return float(table.column(table.num_columns - 1).to_numpy().clip(min=0).sum())
-
-
-def _kept(
-    ladder: _Selection,
-    kept: Release,
-    rungs: Sequence[Candidate],
-    climbed: int,
-    score: NoisyScore,
-    paid: Sequence[Entry],
-) -> Release:
-    """Return the candidate at which the ladder stopped, with the events and the promise of the selection."""
-    events, everything = _all_events(rungs[:climbed]), (*_all_events(rungs), *kept.guarantee.beside)
-    whole = formal_guarantee(everything, *basic_composition(everything))
-    facts = {
-        "epsilon": whole.epsilon,
-        "delta": whole.delta,
-        "kind": whole.kind,
-        "allowed_weak": ladder.weak,
-        "selection": _selection(ladder.subject.parameter, rungs, climbed, score),
-    }
-    release = kept.promising(kept.guarantee.model_copy(update=facts), events)
-    others = [note for note in kept.notes if note not in (*kept.guarantee.in_total, *kept.guarantee.warnings)]
-    release = replace(release, notes=(*others, *release.guarantee.in_total, *release.guarantee.warnings))
-    if ladder.book is None:
-        return release
-    account = ladder.book.account(kept.schema.name)
-    return replace(release, entries=tuple(paid), account=account, ledger=ladder.book)
-
-
-def _selection(parameter: str, rungs: Sequence[Candidate], climbed: int, score: NoisyScore) -> LadderSelection:
-    spent = basic_composition(_all_events(rungs[:climbed]))
-    return LadderSelection(
-        parameter=parameter,
-        values=tuple(rung.value for rung in rungs),
-        climbed=climbed,
-        target=str(score.target),
-        score_epsilon=fraction_to_text(to_fraction(score.epsilon)),
-        beta=score.beta,
-        spent_epsilon=fraction_to_text(spent[0]),
-        spent_delta=fraction_to_text(spent[1]),
-        unclimbed=tuple(_all_events(rungs[climbed:])),
-    )
-
-
-def _charge(run: Sequence[Candidate], rungs: Sequence[Candidate], climbed: int, recorded: bool) -> Charge:
-    spent, most = basic_composition(_all_events(run)), basic_composition(_all_events(rungs))
-    return Charge(
-        epsilon=fraction_to_text(spent[0]),
-        delta=fraction_to_text(spent[1]),
-        most_epsilon=fraction_to_text(most[0]),
-        most_delta=fraction_to_text(most[1]),
-        candidates_run=climbed,
-        candidates=len(rungs),
-        recorded=recorded,
-    )
 
 
 def _words(score: NoisyScore) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from typing import Any
 from sfumato.core.method import Method, with_parameter
 from sfumato.core.plan import Plan
 from sfumato.errors import PlanError
-from sfumato.evaluate.calibrate.result import Calibration, Point, ProvedCeiling, intervals_of
+from sfumato.evaluate.calibrate.result import Calibration, Point, ProvedCeiling, Search, intervals_of
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve, privacy_curve
 from sfumato.privacy.accounting.strength import MOST_EPSILON, most_certainty_text, odds_factor_text
@@ -57,9 +57,7 @@ class CeilingCurve:
     parameter: str
     rows: int | None = None
     plans: dict[float, Plan] = field(default_factory=dict[float, Plan], repr=False)
-    found: dict[float, Point] = field(default_factory=dict[float, Point], repr=False)
-    wanted: set[float] = field(default_factory=set[float], repr=False)
-    """Values that the result shows; all that were computed where there are none."""
+    points: dict[float, Point] = field(default_factory=dict[float, Point], repr=False)
 
     def plan(self, value: float) -> Plan:
         """Return the plan at a value; one without a formal guarantee is refused."""
@@ -75,16 +73,18 @@ class CeilingCurve:
 
     def at(self, value: float) -> Point:
         """Return the ceiling that the curve of the plan's events proves."""
-        if value not in self.found:
-            self.found[value] = _point(value, ceiling(privacy_curve(self.plan(value).events), self.target), self.target)
-        return self.found[value]
+        if value not in self.points:
+            self.points[value] = self._point(value, ceiling(privacy_curve(self.plan(value).events), self.target))
+        return self.points[value]
 
     def of_pair(self, value: float) -> Point:
         """Return what the stated epsilon and delta of a value alone allow."""
         plan = self.plan(value)
-        return _point(
-            value, pair_ceiling(to_fraction(plan.epsilon or "0"), to_fraction(plan.delta), self.target), self.target
-        )
+        pair = to_fraction(plan.epsilon or "0"), to_fraction(plan.delta)
+        return self._point(value, pair_ceiling(*pair, self.target))
+
+    def _point(self, value: float, bound: float) -> Point:
+        return Point.closed_form(value, bound, self.target.is_met(bound))
 
 
 def ceiling(curve: PrivacyCurve, target: Target) -> float:
@@ -93,11 +93,6 @@ def ceiling(curve: PrivacyCurve, target: Target) -> float:
         return float(curve.advantage)
     assert target.at is not None  # a target without its share is refused when it is read
     return float(curve.hits(target.at) if target.metric.name == "hits" else curve.success(target.at))
-
-
-def _point(value: float, bound: float, target: Target) -> Point:
-    facts = {"mean": bound, "low": bound, "high": bound, "sd": 0.0}
-    return Point(value=value, repeats=1, exact=True, meets=target.is_met(bound), **facts)
 
 
 def pair_ceiling(epsilon: Fraction, delta: Fraction, target: Target) -> float:
@@ -123,12 +118,11 @@ def calibrate_ceiling(
     public = placeholder_schema(method) if schema is None else schema
     curve = CeilingCurve(method, target, public, parameter, rows)
     if grid is not None:
-        for value in grid:
-            curve.at(value)
-        return _result(curve, max((value for value in grid if curve.at(value).meets), default=None), schema is None)
+        chosen = max((value for value in grid if curve.at(value).meets), default=None)
+        return _result(curve, grid, chosen, schema is None, "grid")
     low, high = within or (SMALLEST, LARGEST)
     chosen = largest(lambda value: curve.at(value).mean, target.bound, low, high)
-    return _result(shown(curve, chosen, low, high), chosen, schema is None, searched=True)
+    return _result(curve, _values_to_show(curve, chosen, low, high), chosen, schema is None, "bisection")
 
 
 def placeholder_schema(method: Method) -> Schema:
@@ -177,15 +171,12 @@ def readable(value: float, digits: int = DIGITS) -> float:
     return float(math.floor(to_fraction(value) / step) * step)
 
 
-def shown(curve: CeilingCurve, chosen: float | None, low: float, high: float) -> CeilingCurve:
+def _values_to_show(curve: CeilingCurve, chosen: float | None, low: float, high: float) -> Sequence[float]:
     """Return the values that a reader wants to see: the answers of curve and pair, and round ones around them."""
     wide = curve.parameter == "epsilon" and low < 1 < high
     around = SHOWN if wide else tuple(readable(share * (chosen or high)) for share in SHARES)
     ends = (low, high) if chosen is None else (chosen, allowed_by_pair(curve, chosen))
-    for value in {value for value in (*around, *ends) if value is not None and low <= value <= high}:
-        curve.at(value)
-        curve.wanted.add(value)
-    return curve
+    return [value for value in (*around, *ends) if value is not None and low <= value <= high]
 
 
 def allowed_by_pair(curve: CeilingCurve, chosen: float | None) -> float | None:
@@ -198,8 +189,10 @@ def allowed_by_pair(curve: CeilingCurve, chosen: float | None) -> float | None:
     )
 
 
-def _result(curve: CeilingCurve, chosen: float | None, any_table: bool, searched: bool = False) -> Calibration:
-    points = tuple(curve.found[value] for value in sorted(curve.wanted or curve.found))
+def _result(
+    curve: CeilingCurve, values: Sequence[float], chosen: float | None, any_table: bool, search: Search
+) -> Calibration:
+    points = tuple(curve.at(value) for value in sorted(set(values)))
     target, plan = curve.target, curve.plan(points[0].value if chosen is None else chosen)
     proved = ProvedCeiling(
         at=target.at,
@@ -215,7 +208,7 @@ def _result(curve: CeilingCurve, chosen: float | None, any_table: bool, searched
         parameter=curve.parameter,
         **target.facts(),
         prefer="largest",
-        search="bisection" if searched else "grid",
+        search=search,
         points=points,
         intervals=intervals_of(points),
         chosen=chosen,

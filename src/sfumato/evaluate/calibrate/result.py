@@ -42,6 +42,11 @@ class Point(_Part):
     meets: bool
     """Whether the worse end of the interval meets the target."""
 
+    @classmethod
+    def closed_form(cls, value: float, number: float, meets: bool) -> Point:
+        """Return a point without chance."""
+        return cls(value=value, mean=number, low=number, high=number, sd=0.0, repeats=1, exact=True, meets=meets)
+
 
 class Charge(_Part):
     """What the selection itself cost, under cost="private"."""

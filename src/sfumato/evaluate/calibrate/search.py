@@ -1,24 +1,33 @@
-"""Evaluate a metric over a parameter grid or by bisection, with simulated releases."""
+"""A calibration request and its curve: a metric over a grid or by bisection, with simulated releases."""
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sfumato.core.method import Method, with_parameter
-from sfumato.evaluate.calibrate.result import Point
+from sfumato.core.release import LedgerChoice
+from sfumato.errors import PlanError
+from sfumato.evaluate.calibrate.result import Cost, Point, Prefer
 from sfumato.evaluate.calibrate.target import Target
 from sfumato.evaluate.calibrate.trial import Trial
 from sfumato.metrics.confidence import mean_interval
+from sfumato.metrics.rows_view import CachedCounts
+from sfumato.privacy.exact import Number
 from sfumato.progress import report_progress, silenced
+from sfumato.schema import Schema
 from sfumato.table import Table
 
+COSTS = ("pilot", "declared", "private", "public")
+REPEATS, LEVEL, SCORE_EPSILON, BETA = 10, 0.95, 0.1, 0.05
+RANGE = (0.01, 30.0)
 GRID = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Values that are tried unless a grid is given."""
 BRACKETS = 5
@@ -31,23 +40,141 @@ MOST_POINTS = BRACKETS + 2 * MOST_HALVINGS
 
 
 @dataclass(frozen=True)
-class CalibrationSubject:
+class CalibrationRequest:
     """What every search tries: a method with one parameter left open, on one table, against one target."""
 
     method: Method
     target: Target
-    table: Table
+    table: Table | None = None
+    pilot: Table | None = None
+    grid: Sequence[float] | None = None
+    bisection: bool | tuple[float, float] = False
+    repeats: int = REPEATS
+    cost: Cost | None = None
     parameter: str = "epsilon"
-    level: float = 0.95
+    wanted: Prefer | None = None
+    level: float = LEVEL
     """Probability with which everything that is said about all values holds."""
     rows: int | None = None
     seed: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
     """Those of the metric."""
+    ledger: LedgerChoice = None
+    score_epsilon: Number = SCORE_EPSILON
+    """Cost of each noisy score of a charged selection."""
+    beta: float = BETA
+    """Probability with which the release that is kept may miss the target."""
+    allow_weak: bool = False
+    schema: Schema | None = None
+
+    @property
+    def how(self) -> Cost:
+        """What the search may see: a pilot where one is given, and the private table, declared, otherwise."""
+        if self.target.metric.proved:
+            return self.cost or "public"
+        return self.cost or ("pilot" if self.pilot is not None else "declared")
+
+    @cached_property
+    def searched(self) -> Table:
+        """The table that is looked at, with a memory for its counts."""
+        chosen = self.pilot if self.pilot is not None else self.table
+        assert chosen is not None  # require_sound refuses a question without a table
+        return chosen if isinstance(chosen, CachedCounts) else CachedCounts.of(chosen)
 
     def at(self, value: float) -> Method:
         """Return the method with a value in the open place."""
         return with_parameter(self.method, self.parameter, value)
+
+    def trial(self, value: float, seed: int = 0, **more: Any) -> Trial:
+        """Return one run of the method at a value."""
+        return Trial(self.searched, self.at(value), seed, self.rows, self.options, **more)
+
+    @property
+    def prefer(self) -> Prefer:
+        """Which end of an interval is chosen."""
+        return self.wanted or ("smallest" if self.target.metric.kind == "utility" else "largest")
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of the grid, or the two ends of the range."""
+        if self.bisection is False:
+            return tuple(sorted({float(value) for value in (GRID if self.grid is None else self.grid)}))
+        return RANGE if self.bisection is True else tuple(self.bisection)
+
+    def require_sound(self) -> None:
+        """Refuse a question that makes no sense, with everything that is wrong with it."""
+        problems = [*self._table_problems(), *self._search_problems()]
+        if problems:
+            raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
+        self.at(self.values[0])  # refuses a parameter that the method does not have
+        self.target.require(self.method.makes, self.method.name, self.options)
+        for value in self.values:
+            self.at(value).plan(self.searched.schema, self.rows, "seeded")
+        self.target.metric.require(self.trial(self.values[0]))
+
+    def _table_problems(self) -> list[str]:
+        problems: list[str] = []
+        if (self.table is None) == (self.pilot is None):
+            problems.append("give one table: pilot= for a public one, or table= for the private one")
+        if self.schema is not None:
+            problems.append("schema= is for ceilings on risk (advantage, hits, success); a table has its own")
+        if self.how == "public":
+            problems.append(f"{self.target.metric.name} is measured on a table, not known from public facts")
+        if self.how not in COSTS:
+            problems.append(f"unknown cost {self.how!r}; use one of: {', '.join(COSTS)}")
+        if self.pilot is not None and self.how != "pilot":
+            problems.append(f"a pilot costs nothing: cost={self.how!r} is about table=")
+        if self.ledger and self.how != "private":
+            problems.append(f"cost={self.how!r} charges nothing, so that a ledger has nothing to record")
+        if self.wanted not in (None, "smallest", "largest"):
+            problems.append(f"prefer must be 'smallest' or 'largest', found {self.wanted!r}")
+        return problems
+
+    def _search_problems(self) -> list[str]:
+        problems = _value_problems(self.grid, self.bisection)
+        if self.grid is not None and self.bisection:
+            problems.append("give a grid or a bisection, not both")
+        if self.how == "private" and self.bisection:
+            problems.append("a charged selection climbs a grid that is fixed beforehand; bisection is not charged")
+        if self.parameter != "epsilon" and self.grid is None and self.bisection in (False, True):
+            problems.append(f"the values of {self.parameter!r} must be given: a grid, or a range for bisection")
+        if self.how != "private" and (isinstance(self.repeats, bool) or self.repeats < 2):
+            problems.append(f"repeats must be at least 2, found {self.repeats!r}: one draw is not a curve")
+        if not 0 < self.level < 1:
+            problems.append(f"level must lie between 0 and 1, found {self.level!r}")
+        if self.seed is not None and (isinstance(self.seed, bool) or self.seed < 0):
+            problems.append(f"seed must be a whole number of at least 0, found {self.seed!r}")
+        return problems
+
+    def require_public(self) -> None:
+        """Refuse what makes no sense for a ceiling that is proved: anything that is about a run."""
+        problems = [problem for problem in self._search_problems() if not problem.startswith("repeats")]
+        sources = [each for each in (self.schema, self.table, self.pilot) if each is not None]
+        if len(sources) > 1:
+            problems.append("give one of schema=, table= and pilot=: only the schema is read")
+        if self.how != "public":
+            problems.append(f"a proved ceiling costs nothing and looks at no table: leave out cost={self.how!r}")
+        if self.ledger:
+            problems.append("nothing is spent, so that a ledger has nothing to record")
+        if self.wanted == "smallest":
+            problems.append("prefer='smallest' would be no answer: every smaller value keeps the ceiling as well")
+        problems += [f"{self.target.metric.name} takes no option {name!r}" for name in self.options]
+        if problems:
+            raise PlanError("this calibration cannot be run", problems, "see 'sfumato calibrate --help'")
+
+
+def _value_problems(grid: Sequence[float] | None, bisection: bool | tuple[float, float]) -> list[str]:
+    try:
+        ends = [float(value) for value in (() if isinstance(bisection, bool) else bisection)]
+        listed = [float(value) for value in grid or ()]
+    except (TypeError, ValueError):
+        return ["the grid and the range of bisection must be numbers"]
+    problems = ["the grid is empty"] if grid is not None and not listed else []
+    problems += [f"{v:g} is not a finite number of at least 0" for v in listed if not (0 <= v < math.inf)]
+    problems += [f"{v:g} is not a finite number above 0" for v in ends if not (0 < v < math.inf)]
+    if ends and (len(ends) != 2 or not ends[0] < ends[-1]):
+        problems.append("the range of bisection needs two values, the smaller first")
+    return problems
 
 
 @dataclass
@@ -58,12 +185,12 @@ class Curve:
     no point is called feasible whose mean misses the target.
     """
 
-    subject: CalibrationSubject
+    request: CalibrationRequest
     repeats: int
     most: int
 
     def __post_init__(self) -> None:
-        self.entropy = secrets.randbits(64) if self.subject.seed is None else self.subject.seed
+        self.entropy = secrets.randbits(64) if self.request.seed is None else self.request.seed
         self.points: dict[float, Point] = {}
         self.memory: dict[str, Any] = {}
 
@@ -74,58 +201,35 @@ class Curve:
         return self.points[value]
 
     def _computed(self, value: float) -> Point:
-        method, metric = self.subject.at(value), self.subject.target.metric
-        first = self._trial(method, value, 0)
-        if metric.is_exact(first):
-            value_measured = self._measured(first, 0)
-            return Point(
-                value=value,
-                mean=value_measured,
-                low=value_measured,
-                high=value_measured,
-                sd=0.0,
-                repeats=1,
-                exact=True,
-                meets=self.subject.target.is_met(value_measured),
-            )
-        trials = [first, *(self._trial(method, value, index) for index in range(1, self.repeats))]
+        target, first = self.request.target, self._trial(value, 0)
+        if target.metric.is_exact(first):
+            exact = self._measured(first, 0)
+            return Point.closed_form(value, exact, target.is_met(exact))
+        trials = [first, *(self._trial(value, index) for index in range(1, self.repeats))]
         return self._summary(value, [self._measured(trial, index) for index, trial in enumerate(trials)])
 
     def _measured(self, trial: Trial, index: int) -> float:
         """Run and measure once; the trial among many says nothing of its own stages."""
         report_progress("trying values", (len(self.points) + index / self.repeats) / self.most)
         with silenced():
-            return self.subject.target.metric.measure(trial)
+            return self.request.target.metric.measure(trial)
 
-    def _trial(self, method: Method, value: float, index: int) -> Trial:
+    def _trial(self, value: float, index: int) -> Trial:
         place = int(np.float64(value).view(np.uint64))  # the same value has the same seeds in every search
         seed = int(np.random.SeedSequence([self.entropy, place, index]).generate_state(1, np.uint64)[0])
-        on = self.subject
-        return Trial(on.table, method, seed, on.rows, on.options, memory=self.memory)
+        return self.request.trial(value, seed, memory=self.memory)
 
     def _summary(self, value: float, values: Sequence[float]) -> Point:
-        mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
-        target = self.subject.target
-        interval = mean_interval(values, 1 - (1 - self.subject.level) / self.most)  # all points together (Bonferroni)
-        return Point(
-            value=value,
-            mean=mean,
-            low=interval.low,
-            high=interval.high,
-            sd=sd,
-            repeats=len(values),
-            meets=target.is_met(target.worst(interval.low, interval.high)),
-        )
+        target, level = self.request.target, 1 - (1 - self.request.level) / self.most  # all points (Bonferroni)
+        interval = mean_interval(values, level)
+        low, high, sd = interval.low, interval.high, float(np.std(values, ddof=1))
+        meets = target.is_met(target.worst(low, high))
+        mean = float(np.mean(values))
+        return Point(value=value, mean=mean, low=low, high=high, sd=sd, repeats=len(values), meets=meets)
 
     def sorted(self) -> tuple[Point, ...]:
         """Return all points in the order of their values."""
         return tuple(self.points[value] for value in sorted(self.points))
-
-
-def over_grid(curve: Curve, values: Sequence[float]) -> None:
-    """Compute every value of a grid."""
-    for value in values:
-        curve.at(value)
 
 
 def bisect(curve: Curve, low: float, high: float) -> None:
@@ -135,7 +239,8 @@ def bisect(curve: Curve, low: float, high: float) -> None:
     of the first values is not seen.
     """
     start = [round_to_four_digits(value) for value in np.geomspace(low, high, BRACKETS)]
-    over_grid(curve, start)
+    for value in start:
+        curve.at(value)
     for below, above in pairwise(start):
         _halve(curve, below, above)
 

@@ -37,14 +37,12 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.table import Table
 from sfumato.table.rows import column_arrays, stream_column_arrays, to_array
 
-TRIALS = 200
-"""Games of one attack by default; each repeat of a point plays that many."""
 MOST_CELLS = 1_000_000
 """Marginals with more schema bins are left out of metrics in schema bins."""
 MOST_KEPT = 20_000_000
 """Private values that are kept in memory between trials; of a larger table the rows are read for every trial."""
 WHOLE_OPTIONS = {"clusters": (1, 1), "rings": (3, 1), "trials": (200, 1), "person": (0, 0)}
-"""Options that are whole numbers: an example, and the least."""
+"""Options that are whole numbers: the default, and the least; each repeat of a point plays so many games."""
 COLUMN_OPTIONS = ("columns", "identifiers", "sensitive")
 BinningName = Literal["q16", "bins"]
 
@@ -98,13 +96,14 @@ class Trial:
         """Read every option once: a wrong one is refused before anything is run or spent."""
         for option in self.options:
             if option in WHOLE_OPTIONS:
-                self.whole(option, *WHOLE_OPTIONS[option])
+                self.whole(option)
             elif option in COLUMN_OPTIONS:
                 self.names(option)
 
-    def whole(self, option: str, default: int, least: int) -> int:
-        """Read a whole option of at least so much; the default where it is not given."""
-        value = self.options.get(option, default)
+    def whole(self, option: str, default: int | None = None) -> int:
+        """Read a whole option; a default where it is not given."""
+        usual, least = WHOLE_OPTIONS[option]
+        value = self.options.get(option, usual if default is None else default)
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
@@ -112,7 +111,7 @@ class Trial:
         if not (math.isfinite(number) and number.is_integer() and number >= least):
             raise PlanError(
                 f"{option} must be a whole number of at least {least}, found {value!r}",
-                next_step=f"write {option}={max(default, least)}",
+                next_step=f"write {option}={max(usual, least)}",
             )
         return int(number)
 
@@ -174,10 +173,10 @@ def membership(trial: Trial, what: str) -> float:
     from sfumato.risk.attacks.membership import ShadowModelAttack
     from sfumato.risk.simulated import to_game
 
-    who = trial.whole("person", 0, 0) if trial.options.get("person") is not None else None
+    who = trial.whole("person") if trial.options.get("person") is not None else None
     game = trial.remembered(f"game {trial.method}", lambda: to_game(trial.table, trial.method, who, trial.rows))
     attack = LikelihoodRatio() if LikelihoodRatio().fits(game) else ShadowModelAttack()
-    result = attack.run(game, trials=trial.whole("trials", TRIALS, 1), seed=trial.seed)
+    result = attack.run(game, trials=trial.whole("trials"), seed=trial.seed)
     return float(getattr(result, what))
 
 
@@ -186,7 +185,7 @@ def inference(trial: Trial, what: str) -> float:
     from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference
 
     known, sensitive = _roles(trial)
-    trials = trial.whole("trials", MOST_TARGETS, 1)
+    trials = trial.whole("trials", MOST_TARGETS)
     attack = AttributeInference(known, sensitive)
     result = attack.against(trial.table, trial.method, rows=trial.rows, trials=trials, seed=trial.seed)
     return float(getattr(result, what))
@@ -226,11 +225,6 @@ def mean_misplaced(trial: Trial, order: int, binning: BinningName) -> InRecords:
     return InRecords(mean_misplaced_records(pairs), int(pairs[0].private.sum()))
 
 
-def mean_tvd(trial: Trial, order: int, binning: BinningName) -> float:
-    """Return the total variation distance, mean over marginals of one order."""
-    return mean_misplaced(trial, order, binning).share
-
-
 def ecdf_in_records(trial: Trial) -> InRecords:
     """Return n times the largest difference of distribution functions, over all ordered columns."""
     schema = trial.table.schema
@@ -239,11 +233,6 @@ def ecdf_in_records(trial: Trial) -> InRecords:
     ]
     pairs = _pairs_in_bins(trial, _require_sets(trial, ordered, "an ordered column"))
     return InRecords(max(map(misplaced_records_ecdf, pairs)), int(pairs[0].private.sum()))
-
-
-def ecdf_max_bins(trial: Trial) -> float:
-    """Return the largest difference of distribution functions."""
-    return ecdf_in_records(trial).share
 
 
 def mean_entropy_error(trial: Trial) -> float:
@@ -364,7 +353,7 @@ def transfer_ari_of_trial(trial: Trial) -> float:
     from sfumato.metrics.clusters import kmeans, standardise, transfer_ari
 
     real, synthetic = _numeric_rows(trial)
-    clusters = trial.whole("clusters", 0, 1)
+    clusters = trial.whole("clusters")
     if len(synthetic) < clusters:
         return 0.0  # noise left too few rows to cluster: nothing of the clusters was kept
     labels = trial.remembered("labels", lambda: kmeans(standardise(real)(real), clusters, seed=0).labels)
@@ -373,16 +362,11 @@ def transfer_ari_of_trial(trial: Trial) -> float:
 
 def clusters_in_records(trial: Trial) -> InRecords:
     """Return how many rows the released clusters misplace; one row moves that by at most 1."""
-    from sfumato.metrics.cluster_tvd import RINGS, misplaced_cluster_records
+    from sfumato.metrics.cluster_tvd import misplaced_cluster_records
 
     real, synthetic = _numeric_rows(trial)
-    clusters, rings = trial.whole("clusters", 1, 1), trial.whole("rings", RINGS, 1)
+    clusters, rings = trial.whole("clusters"), trial.whole("rings")
     return InRecords(misplaced_cluster_records(real, synthetic, clusters, rings), len(real))
-
-
-def clusters_misplaced(trial: Trial) -> float:
-    """Return the share of rows that the released clusters misplace."""
-    return clusters_in_records(trial).share
 
 
 def aligned_ari_of_trial(trial: Trial) -> float:
@@ -413,11 +397,6 @@ def require_numbers(trial: Trial) -> None:
     _ordered(trial, names)
 
 
-def _numeric(trial: Trial) -> tuple[str, ...]:
-    """Return the ordered columns that are released, or those of them that were asked for."""
-    return _ordered(trial, next(iter(trial.tables.values())).column_names)
-
-
 def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
     schema = trial.table.schema
     wanted = trial.names("columns") or tuple(c.name for c in schema if c.is_ordered)
@@ -428,8 +407,8 @@ def _ordered(trial: Trial, released: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numeric_rows(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    names, schema = _numeric(trial), trial.table.schema
+    rows, schema = next(iter(trial.tables.values())), trial.table.schema
+    names = _ordered(trial, rows.column_names)
     true = trial.remembered(f"columns {names}", lambda: column_arrays(trial.table, names))
-    rows = next(iter(trial.tables.values()))
     synthetic = [to_array(rows.column(name).combine_chunks(), schema[name]) for name in names]
     return np.column_stack([true[name] for name in names]), np.column_stack(synthetic)

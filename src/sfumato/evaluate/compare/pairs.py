@@ -15,7 +15,7 @@ from sfumato.metrics.association import STRONG, AssociationRows, evenly_spaced
 from sfumato.metrics.binning import Binning, joint_codes
 from sfumato.metrics.comparison_layout import BinnedRows, ComparisonLayout
 from sfumato.metrics.distances import total_variation
-from sfumato.metrics.second_sample import SecondSample
+from sfumato.metrics.second_sample import SecondSample, expected_sampling_tvd, harmonic
 
 MOST_STRONG = 200
 """Strong relations that are kept, the strongest first."""
@@ -129,7 +129,7 @@ def worst_subgroups(
 ) -> tuple[SubgroupComparison, ...]:
     """Return the subgroups inside which another column differs most, each once, with the column that differs most.
 
-    What a second real sample would have is computed: half the mean absolute value of a normal difference of shares.
+    What a second real sample would have is computed, not drawn.
     """
     worst: dict[tuple[int, int], tuple[float, SubgroupComparison]] = {}
     for pair in layout.pairs:
@@ -158,15 +158,14 @@ def _subgroup(
 ) -> SubgroupComparison:
     counts = [each[level] for each in tables]
     sizes = [each.sum() for each in counts]
-    shares = [each / max(size, 1) for each, size in zip(counts, sizes, strict=True)]
-    spread = np.sqrt(shares[0] * (1 - shares[0]) * sum(1 / max(size, 1) for size in sizes))
+    apart = harmonic(*(max(size, 1) for size in sizes)) / 2  # as one sample of so many rows is from its law
     return SubgroupComparison(
         layout.names[group],
         label_of(layout.binnings[group], level),
         float(sizes[0] / tables[0].sum()),
         layout.names[target],
         1.0 if not sizes[1] else total_variation(*counts),
-        float(np.sqrt(2 / np.pi) * spread.sum() / 2),
+        expected_sampling_tvd(counts[:1], apart),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from sfumato.lazy import HOOKS, load_object
+from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 
@@ -130,19 +130,8 @@ class Comparison(ReprMixin):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, without the schema; None stands for an infinite number."""
-        body = {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "schema"}
-        return {key: _plain(value) for key, value in body.items()}
+        return to_jsonable({key: value for key, value in asdict(self).items() if key != "schema"})
 
     def save(self, path: str | Path) -> Path:
         """Write the page for the custodian's eyes, readable by its owner alone, and return its path."""
         return load_object(HOOKS["Comparison.save"])(self, path)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return _plain(asdict(value)) if hasattr(value, "__dataclass_fields__") else value

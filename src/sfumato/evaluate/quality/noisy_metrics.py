@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sfumato.bundle.quality_statement import NoisyMetric
 from sfumato.evaluate.quality.questions import MISPLACED, ROWS, PublicFacts, Questions
-from sfumato.evaluate.quality.result import NoisyMetric
 from sfumato.metrics.bounded_scores import GRAIN
 from sfumato.metrics.noisy_ratio import LEVEL, LinearTest, NoiseTerm, ratio_interval
 from sfumato.schema.column import Column

@@ -13,19 +13,18 @@ from sfumato.argument_errors import checked_arguments
 from sfumato.bundle.layout import statement_files
 from sfumato.bundle.quality_statement import combined_guarantee, events_of, statement_note
 from sfumato.core.outcome import mark_lost_on_failure
-from sfumato.core.release import UNRECORDED, LedgerChoice, Release, check_seed, open_ledger
-from sfumato.errors import BundleError, NoLedgerWarning, SchemaError
+from sfumato.core.release import UNRECORDED, LedgerChoice, Release, balance, check_seed, open_ledger
+from sfumato.errors import NoLedgerWarning, SchemaError
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import ROWS, PublicFacts, Questions, count
-from sfumato.evaluate.quality.result import Quality
+from sfumato.evaluate.quality.statement import Quality
 from sfumato.metrics.bounded_scores import GRAIN, BoundedScores
 from sfumato.metrics.evaluation_input import EvaluationInput, open_evaluation_input
 from sfumato.metrics.noisy_ratio import LEVEL
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction, to_positive_fraction
+from sfumato.privacy.exact import Number, fraction_to_text, to_positive_fraction
 from sfumato.privacy.ledger import Entry, Ledger
 from sfumato.privacy.noise import require_samplable
 from sfumato.privacy.randomness import Randomness
@@ -75,9 +74,7 @@ def prepare_questions(
     """Cut, count and learn from the released rows, and plan what is asked: no private row, no cost."""
     cost, randomness = Fraction(to_positive_fraction(epsilon)), Randomness.of(check_seed(seed))
     subject = released if isinstance(released, EvaluationInput) else open_evaluation_input(released)
-    schema = subject.require_rows().schema
-    if schema is None:
-        raise BundleError(f"{str(released)!r} is not a bundle", next_step="give a release, or the folder of its bundle")
+    schema = subject.require_rows().require_schema()
     schema.require_confirmed()
     public = PublicFacts.of(subject.rows, schema, target, correlations)
     questions = Questions(schema, public.target, cost, public.relations.names if public.relations else ())
@@ -245,10 +242,7 @@ def forecast_quality(prepared: Prepared, about_rows: int | None = None, ledger: 
     if book is None:
         return planned
     account = book.check(questions.schema.name, prepared.events)
-    after = to_fraction(account.left_epsilon) - basic_composition(prepared.events)[0]
-    if account.composition != "basic":
-        after = to_fraction(account.cap_epsilon) - (book.tight(account.name, more=prepared.events) or 0)
-    return replace(planned, left_before=account.left_epsilon, left_after=fraction_to_text(after))
+    return replace(planned, **balance(book, account, prepared.events))
 
 
 def _typical(prepared: Prepared, rows: int) -> list[list[int]]:

@@ -25,6 +25,7 @@ from sfumato.arrays import FloatArray
 from sfumato.evaluate.uncertainty.result import Estimate
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import student_quantile
+from sfumato.metrics.expected_errors import NO_RELATION_VISIBLE, undo_attenuation
 
 LARGEST_CORRELATION = 1 - 1e-12
 LARGEST_LOGARITHM = 700.0
@@ -37,9 +38,6 @@ rows in which something is lost already, so they see a part of the error only. T
 MEASURED_WIDENING = {"share": 1.0, **dict.fromkeys(("mean", "median", "quantile", "sd", "own"), ALONE)}
 """By sort; every other one rests on a relation. Of a correlation, what was lost is put back where a forecast knows it
 (:func:`restored_interval`), and the smaller factor does."""
-NO_RELATION_VISIBLE = 1.0
-"""The smallest relation of a release that shows none."""
-HALVINGS = 50
 LEVEL_MEASURED = 0.95
 COVERAGE = {"correlation": 0.89, "coefficient": 0.91}
 """Share of 95 % intervals that held the number of the table in the benchmark, where it is below that; of correlations
@@ -149,28 +147,6 @@ def within(spread: RerunInterval, low: float, high: float) -> RerunInterval:
 def _error(moved: FloatArray, drawn: FloatArray, least: float) -> float:
     chance = float(np.var(drawn, ddof=1)) if len(drawn) > 1 else 0.0
     return math.sqrt(max(float(np.mean(moved)) ** 2 + float(np.var(moved, ddof=1)), least**2) + chance)
-
-
-def attenuated(relation: float, smallest: float) -> float:
-    """Return what a release leaves of a relation.
-
-    >>> attenuated(0.4, 0.4), round(attenuated(0.8, 0.2), 2)
-    (0.2, 0.75)
-    """
-    return relation / (1 + (smallest / relation) ** 2) if relation > 0 else 0.0
-
-
-def undo_attenuation(seen: float, smallest: float) -> float:
-    """Return the relation of which so much is left, at most 1.
-
-    >>> round(undo_attenuation(0.2, 0.4), 6), undo_attenuation(0.99, 0.4)
-    (0.4, 1.0)
-    """
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if attenuated(middle, smallest) < seen else (low, middle)
-    return high
 
 
 def restored_interval(low: float, high: float, smallest: float) -> tuple[float, float]:

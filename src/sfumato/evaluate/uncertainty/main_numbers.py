@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from sfumato.bundle.document import ExpectedErrors, MainNumber, ReleaseDocument
 from sfumato.errors import ArgumentError, NoExpectedErrorsWarning, SfumatoError
-from sfumato.evaluate.uncertainty.run import FEWEST_RERUNS, estimate_statistics
+from sfumato.evaluate.uncertainty.reruns import PublicRelease
+from sfumato.evaluate.uncertainty.run import FEWEST_RERUNS, answered, require_reruns
 from sfumato.evaluate.uncertainty.statistic_parser import MOST_LEVELS, parse_statistic
 from sfumato.evaluate.uncertainty.statistics import ColumnValues, Question
 from sfumato.schema import Schema
@@ -24,21 +25,31 @@ if TYPE_CHECKING:
     from sfumato.evaluate.uncertainty.result import Uncertainty
 
 AGREES = 1e-9
-
 """How far two computations of one number may lie apart, relative to it."""
+MOST_COLUMNS = 40
+LARGEST_SHARES = 3
+"""Levels of a column whose shares are main numbers."""
+SETTING = "SFUMATO_RERUNS"
+"""Environment variable: reruns that the command line makes for a report unless it is told otherwise."""
+MOST_FOR_A_REPORT, SECONDS_FOR_A_REPORT = 8, 60.0
 
 
 def expected_errors(release: Release, reruns: int) -> ExpectedErrors | None:
     """Return the main numbers with expected errors; the bundle is there without them, so a failure is a warning."""
-
-    if reruns == 0 or not have_main_numbers(release):
+    if reruns == 0 or release.method.makes != "rows" or not release.guarantee.formal:
         return None
     try:
         return _known(main_statistics(release, reruns))
     except Exception as error:  # noqa: BLE001  the data are paid for, and this is an addition to them
-        told = error.headline if isinstance(error, SfumatoError) else type(error).__name__
-        warnings.warn(NoExpectedErrorsWarning(f"the report shows no expected errors: {told}"), stacklevel=5)
+        reason = error.headline if isinstance(error, SfumatoError) else type(error).__name__
+        warnings.warn(NoExpectedErrorsWarning(f"the report shows no expected errors: {reason}"), stacklevel=5)
         return None
+
+
+def main_statistics(release: Release, reruns: int) -> Uncertainty:
+    """Return the main numbers of a release of rows with their expected errors."""
+    public = PublicRelease.of(release)
+    return answered(public, main_questions(public.schema, public.rows), require_reruns(reruns))
 
 
 def _known(uncertainty: Uncertainty) -> ExpectedErrors:
@@ -60,32 +71,17 @@ def main_number_problems(document: ReleaseDocument, schema: Schema, rows: pa.Tab
             yield f"the interval of {each.name} does not hold the released number"
 
 
-MOST_COLUMNS = 40
-
-LARGEST_SHARES = 3
-
-"""Levels of a column whose shares are main numbers."""
-
-SETTING = "SFUMATO_RERUNS"
-
-"""Environment variable: reruns that the command line makes for a report unless it is told otherwise."""
-
-MOST_FOR_A_REPORT, SECONDS_FOR_A_REPORT = 8, 60.0
-
-
 def main_questions(schema: Schema, rows: pa.Table) -> list[Question]:
     """Return what the main numbers are: mean, median and sd of numbers, the largest shares of levels."""
-    return list(_each(schema, ColumnValues(rows, schema)))
-
-
-def _each(schema: Schema, values: ColumnValues) -> Iterator[Question]:
-    names = [name for name in schema.names if name in values.rows.column_names][:MOST_COLUMNS]
+    values, questions = ColumnValues(rows, schema), list[Question]()
+    names = [name for name in schema.names if name in rows.column_names][:MOST_COLUMNS]
     for name in names:
         column = schema[name]
         if column.is_ordered:
-            yield from (parse_statistic(f'{kind} "{name}"', schema, names) for kind in ("mean", "median", "sd"))
+            questions += [parse_statistic(f'{kind} "{name}"', schema, names) for kind in ("mean", "median", "sd")]
         elif column.present_size <= MOST_LEVELS:
-            yield _largest(parse_statistic(f'shares of "{name}"', schema, names), values)
+            questions.append(_largest(parse_statistic(f'shares of "{name}"', schema, names), values))
+    return questions
 
 
 def _largest(question: Question, values: ColumnValues) -> Question:
@@ -93,28 +89,24 @@ def _largest(question: Question, values: ColumnValues) -> Question:
     kept = sorted(shares, key=lambda name: -shares[name])[:LARGEST_SHARES]
 
     def compute(rows: ColumnValues) -> dict[str, float]:
-        found = question.compute(rows)
-        return {name: found[name] for name in kept}
+        answer = question.compute(rows)
+        return {name: answer[name] for name in kept}
 
     return Question(question.words, question.kind, question.columns, compute)
 
 
-def main_statistics(release: Release, reruns: int) -> Uncertainty:
-    """Return the main numbers of a release of rows with their expected errors."""
-    return estimate_statistics(release, lambda public: main_questions(public.schema, public.rows), reruns)
-
-
-def have_main_numbers(release: Release) -> bool:
-    """Whether the mechanism can be run again on what was released."""
-    return release.method.makes == "rows" and release.guarantee.formal
-
-
 def reruns_from_environment() -> int | None:
     """Return the number of reruns that the environment asks for, if any."""
-    said = os.environ.get(SETTING)
-    if said is not None and not said.isdigit():
-        raise ArgumentError(f"{SETTING}={said} is no number of reruns", next_step=f"set {SETTING}=0, or 4 and more")
-    return None if said is None else int(said)
+    stated = os.environ.get(SETTING)
+    if stated is not None and not stated.isdigit():
+        raise ArgumentError(f"{SETTING}={stated} is no number of reruns", next_step=f"set {SETTING}=0, or 4 and more")
+    return None if stated is None else int(stated)
+
+
+def checked_reruns(reruns: int | None) -> int | None:
+    """Return the number of reruns that was asked for, here or in the environment; refuse it before the spend."""
+    wanted = reruns_from_environment() if reruns is None else reruns
+    return require_reruns(wanted) if wanted else wanted
 
 
 def affordable_reruns(plan: Plan) -> int:
@@ -126,17 +118,8 @@ def affordable_reruns(plan: Plan) -> int:
     return fit if fit >= FEWEST_RERUNS else 0
 
 
-def checked_reruns(reruns: int | None) -> int | None:
-    """Return the number of reruns that was asked for, here or in the environment; refuse it before the spend."""
-    from sfumato.evaluate.uncertainty.run import checked_reruns
-
-    wish = reruns_from_environment() if reruns is None else reruns
-    return checked_reruns(wish) if wish else wish
-
-
-def planned_reruns(method: Method, planned: Plan, wish: int | None) -> int:
+def planned_reruns(method: Method, planned: Plan, wanted: int | None) -> int:
     """Return how often the method will be run on the released rows for the report: settled before anything is spent."""
-
     if method.makes != "rows" or not all(event.is_formal for event in planned.events):
         return 0
-    return affordable_reruns(planned) if wish is None else wish
+    return affordable_reruns(planned) if wanted is None else wanted

@@ -50,13 +50,13 @@ class _ColumnCounts:
 
     @property
     def variance(self) -> float:
-        return self.stage.scale**2 * (2 if "laplace" in self.stage.noise else 1)
+        return self.stage.law.deviation**2
 
     def estimates(self, words: str, only: str | None, level: float, population: bool) -> list[Estimate]:
         """Return the asked labels with the errors that their noise has."""
         from scipy.stats import laplace, norm
 
-        law = laplace(scale=math.sqrt(0.5)) if "laplace" in self.stage.noise else norm
+        law = laplace(scale=math.sqrt(0.5)) if self.stage.law.is_laplace else norm
         reach = float(law.ppf((1 + level) / 2))
         found: list[Estimate] = []
         for place, label in enumerate(self.labels):

@@ -8,23 +8,23 @@ arrays, so threads would wait for one another: other cores are used by processes
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.core.forecast_checks import public_row_count
 from sfumato.core.method import Makes, Method, parameters_of
 from sfumato.core.registry import REGISTRY
 from sfumato.core.release import Release
-from sfumato.errors import BundleError, PlanError, ResourceError
-from sfumato.evaluate.forecast.run import forecast
+from sfumato.errors import PlanError, ResourceError
+from sfumato.evaluate.forecast import forecast
 from sfumato.metrics.evaluation_input import open_evaluation_input
 from sfumato.metrics.rows_view import CachedCounts
 from sfumato.privacy.canonical_json import canonical_json, to_jsonable
@@ -70,27 +70,25 @@ class PublicRelease:
     formal: bool
     rows_asked: int | None
     """Rows that were asked for; None where the mechanism chose their number."""
-    noisy_total: float | None
+    public_rows: int | None
+    """About how many rows the table has, as far as the release tells."""
     frame_kind: str
 
     @classmethod
     def of(cls, released: Release | str | Path) -> PublicRelease:
         """Return what is public of a release or of a bundle on disk."""
         opened = open_evaluation_input(released)
-        if opened.schema is None or opened.guarantee is None:
-            raise BundleError(
-                f"a {type(released).__name__} is neither a release nor a bundle",
-                next_step="give what sfumato.release returned, or the folder of a bundle",
-            )
-        formal, tables = opened.guarantee.formal, opened.tables
+        schema = opened.require_schema()
+        formal = opened.guarantee is not None and opened.guarantee.formal
         if opened.release is not None:
             known = opened.release
             stages, rows, kind = known.plan.stages, known.plan.rows, known.frame_kind
         else:
             known = opened.document
             stages, rows, kind = known.stages, known.method.rows, "pandas"
-        method = opened.require_method()
-        return cls(method, opened.schema, tables, stages, formal, rows, _total(known.statistics), kind)
+        method, made = opened.require_method(), opened.rows.num_rows
+        public = public_row_count(schema.rows, known.statistics, rows, made)
+        return cls(method, schema, opened.tables, stages, formal, rows, public, kind)
 
     @property
     def makes(self) -> Makes:
@@ -105,17 +103,12 @@ class PublicRelease:
     @property
     def table_rows(self) -> int:
         """How many rows the table has, as far as the public knows."""
-        if self.schema.rows is not None:
-            return self.schema.rows
-        if self.rows_asked is not None and self.noisy_total is not None:
-            return max(1, round(self.noisy_total))
-        return self.rows.num_rows
+        return self.rows.num_rows if self.public_rows is None else self.public_rows
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be said about the number of rows."""
-        known = self.schema.rows is not None or self.noisy_total is not None or self.rows_asked is None
-        return () if known else (SIZE_CHOSEN,)
+        return (SIZE_CHOSEN,) if self.public_rows is None else ()
 
     @cached_property
     def smallest_relation(self) -> float | None:
@@ -130,9 +123,7 @@ class PublicRelease:
         Reruns may miss it: levels that drowned in the noise are released with equal shares, which no rerun moves apart.
         """
         stage = next((stage for stage in self.stages if stage.name == name), None)
-        if stage is None:
-            return 0.0
-        return stage.scale * (math.sqrt(2) if "laplace" in stage.noise else 1.0) / max(self.table_rows, 1)
+        return 0.0 if stage is None else stage.law.deviation / max(self.table_rows, 1)
 
     def mechanism(self) -> RerunMechanism:
         """Return what can be run again; refuse a release whose reruns would tell nothing."""
@@ -141,11 +132,6 @@ class PublicRelease:
                 EXPOSED.format(name=self.method.name), next_step="ask it of a release by a formal method, such as AIM"
             )
         return RerunMechanism(self.method, self.schema, _resample_to_size(self.rows, self.table_rows), self.rows_asked)
-
-
-def _total(statistics: Mapping[str, Any]) -> float | None:
-    total = statistics.get("noisy_total")
-    return float(total) if isinstance(total, int | float) else None
 
 
 @dataclass(frozen=True)

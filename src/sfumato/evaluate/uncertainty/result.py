@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sfumato.formatting import format_significant, percent_fixed
+from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.reprs import ReprMixin, html_table
 
 
@@ -63,10 +64,4 @@ class Uncertainty(ReprMixin):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values; what is not known is None."""
-        body = asdict(self)
-        body["estimates"] = [{key: _plain(value) for key, value in each.items()} for each in body["estimates"]]
-        return body
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return to_jsonable(asdict(self))

@@ -50,31 +50,29 @@ def uncertainty(
     asked = [statistic] if isinstance(statistic, str) or callable(statistic) else list(statistic)
     if not asked:
         raise ArgumentError("no statistic is named", next_step="give for example 'mean income by region'")
-    _sound(reruns, level)
+    require_reruns(reruns)
+    if not isinstance(level, int | float) or not 0 < level < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"level must lie between 0 and 1, found {level!r}", next_step="give for example 0.95")
     public = PublicRelease.of(released)
     if public.makes != "rows":
         return count_estimates(public, asked, level, population)
-    return _answered(public, [_question(each, public) for each in asked], reruns, level, population)
+    return answered(public, [_question(each, public) for each in asked], reruns, level, population)
 
 
-def estimate_statistics(
-    released: Release, questions: Callable[[PublicRelease], Sequence[Question]], reruns: int
+def answered(
+    public: PublicRelease,
+    questions: Sequence[Question],
+    reruns: int,
+    level: float = LEVEL_MEASURED,
+    population: bool = False,
 ) -> Uncertainty:
-    """Return what reruns tell about questions that are made for a release."""
-    _sound(reruns, LEVEL_MEASURED)
-    public = PublicRelease.of(released)
-    return _answered(public, questions(public), reruns, LEVEL_MEASURED, False)
-
-
-def _answered(
-    public: PublicRelease, questions: Sequence[Question], reruns: int, level: float, population: bool
-) -> Uncertainty:
+    """Return what reruns tell about questions."""
     mechanism = public.mechanism()
-    made = [ColumnValues(rows, public.schema) for rows in rerun(mechanism, reruns)]
+    repeated = [ColumnValues(rows, public.schema) for rows in rerun(mechanism, reruns)]
     base, values = ColumnValues(mechanism.base, public.schema), ColumnValues(public.rows, public.schema)
     drawn = _bootstrap(values, public.table_rows) if population else []
     shift = mechanism.base.num_rows != public.rows.num_rows
-    known = _Known(values, base if shift else values, made, drawn, level, public.smallest_relation)
+    known = _Known(values, base if shift else values, repeated, drawn, level, public.smallest_relation)
     estimates = [each for question in questions for each in known.estimates(question, least_error(public, question))]
     said = [note for question in questions for note in _notes(question, values)]
     notes = dict.fromkeys((*public.notes, *said, *_unknown(estimates), *notes_of(estimates, public.smallest_relation)))
@@ -82,7 +80,7 @@ def _answered(
     return Uncertainty(words, tuple(estimates), reruns, level, population, tuple(notes))
 
 
-def checked_reruns(reruns: int) -> int:
+def require_reruns(reruns: int) -> int:
     """Return a number of reruns that can tell something, or refuse it."""
     if isinstance(reruns, bool) or not isinstance(reruns, int) or not FEWEST_RERUNS <= reruns <= MOST_RERUNS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -90,12 +88,6 @@ def checked_reruns(reruns: int) -> int:
             next_step="20 are enough for most questions",
         )
     return reruns
-
-
-def _sound(reruns: int, level: float) -> None:
-    checked_reruns(reruns)
-    if not isinstance(level, int | float) or not 0 < level < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"level must lie between 0 and 1, found {level!r}", next_step="give for example 0.95")
 
 
 def _question(statistic: Any, public: PublicRelease) -> Question:

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sfumato.arrays import FloatArray
+from sfumato.metrics.association import correlations, ranks
 from sfumato.metrics.auc import roc_auc
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -159,7 +159,7 @@ def missing_share(name: str, words: str) -> Compute:
     return lambda values: {words: values.rows.column(name).null_count / max(values.size, 1)}
 
 
-def correlation(one: str, other: str, words: str, ranks: bool) -> Compute:
+def correlation(one: str, other: str, words: str, ranked: bool) -> Compute:
     """Return Pearson's correlation of two columns of numbers, or that of their ranks (Spearman's)."""
 
     def compute(values: ColumnValues) -> Answer:
@@ -167,9 +167,7 @@ def correlation(one: str, other: str, words: str, ranks: bool) -> Compute:
         pair = pair[~np.isnan(pair).any(axis=1)]
         if len(pair) <= FEWEST:
             return {words: math.nan}
-        pair = rankdata(pair, axis=0) if ranks else pair
-        spread = pair.std(axis=0)
-        return {words: float(np.asarray(np.corrcoef(pair.T))[0, 1]) if spread.all() else 0.0}
+        return {words: float(correlations(ranks(pair) if ranked else pair)[0, 1])}
 
     return compute
 

@@ -56,12 +56,6 @@ def geometry_columns(schema: Schema, columns: Sequence[str] | None, only_axes: b
     return selected
 
 
-def in_table_order(schema: Schema, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Return the names of columns in the order of the table."""
-    names = {column.name for column in columns}
-    return tuple(name for name in schema.names if name in names)
-
-
 def example_columns(schema: Schema) -> list[str]:
     """Return two columns that both forms can use, where the schema has them."""
     return [name for name in schema.releasable if has_axis(schema[name]) and not schema[name].missing][:2]
@@ -97,8 +91,6 @@ class ClusterGeometry:
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
 
     def _problems(self) -> list[str]:
         problems = number_problems(self.clusters, "clusters", 1, MOST_CLUSTERS, whole=True)
@@ -110,7 +102,7 @@ class ClusterGeometry:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return in_table_order(schema, geometry_columns(schema, self.columns, only_axes=False))
+        return schema.in_order(column.name for column in geometry_columns(schema, self.columns, only_axes=False))
 
     def planned(self, schema: Schema, rows: int | None) -> PlannedClusterGeometry:
         """Return the mechanism on a schema, from public facts alone."""

@@ -120,8 +120,7 @@ def lloyd_step(centres: FloatArray, counts: FloatArray, sums: FloatArray, deviat
 
 def within_cluster_covariance(moments: FloatArray, centres: FloatArray, shares: FloatArray) -> FloatArray:
     """Return noisy second moments around the centres: all of them, less what the centres explain."""
-    left = moments - (centres * shares[:, None]).T @ centres
-    values, vectors = np.linalg.eigh(left)
+    values, vectors = np.linalg.eigh(moments - (centres * shares[:, None]).T @ centres)
     least = max(FLATTEST * float(values[-1]), 1e-3)
     return (vectors * np.maximum(values, least)) @ vectors.T
 

@@ -28,11 +28,10 @@ from sfumato.mechanisms.cluster_geometry.plan import GRID_ROWS, GeometryPlan, Pl
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS, PRODUCT_NORM, STEP_NORM, PrincipalPlane
 from sfumato.mechanisms.lattice_sums import LENGTH, UNIT, noisy_sums, part_of_stage
 from sfumato.mechanisms.noisy_grid import NoisyGrid
-from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.public_box import FloatArray, Rows, column_matrix, stream_matrices, values_of_rows
-from sfumato.sampling.values import Values, draw_values, rows_table
+from sfumato.sampling.values import Values, draw_conditional, draw_values, rows_table
 from sfumato.schema.column import Column
 from sfumato.table.rows import stream_column_arrays
 
@@ -87,7 +86,7 @@ def _level_shares(
 
 def _shares(noisy: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return each cluster's shares of levels; an empty cluster has those of all rows."""
-    whole = project_counts(noisy, max(float(noisy.sum()), 1.0))
+    whole = project_counts(noisy)
     overall = whole.sum(axis=0) / whole.sum()
     rows = whole.sum(axis=1, keepdims=True)
     return np.where(rows > 0, whole / np.maximum(rows, 1e-300), overall)
@@ -233,7 +232,7 @@ class _PrincipalPlaneRun:
         facts = (space.mean, space.factor, *plane.facts(side))
         (counts,) = self.rows.sums(compiled_loops.count_plane, facts, (side, side))
         noisy = self._noisy("plane", counts * LENGTH, LENGTH)
-        return project_counts(noisy, max(float(noisy.sum()), 1.0))
+        return project_counts(noisy)
 
     def _stepped(self, space: StandardisedSpace, centres: FloatArray, step: int) -> FloatArray:
         longest = STEP_NORM * np.sqrt(centres.shape[1])
@@ -258,6 +257,6 @@ class _PrincipalPlaneRun:
         facts = (space.mean, space.factor, centres, 1 / width)
         (counts,) = self.rows.sums(compiled_loops.count_radii, facts, (len(centres), BINS))
         noisy = self._noisy("radii", counts * LENGTH, LENGTH)
-        histogram = project_counts(noisy, max(float(noisy.sum()), 1.0))
+        histogram = project_counts(noisy)
         edges = np.tile((width * np.arange(BINS + 1)).astype(np.float64), (len(centres), 1))
         return PrivateGeometry(space, centres, edges, histogram, plane_stage.ellipsoid(within), self.plan.parts)

@@ -333,8 +333,7 @@ class GraphicalPlan:
 
 def chosen_names(schema: Schema, columns: Sequence[str] | str | None) -> tuple[str, ...]:
     """Return the columns to synthesise, in the order of the schema; all but identifiers unless they are named."""
-    named = select_columns(schema, columns)
-    return tuple(name for name in schema.names if name in named)
+    return schema.in_order(select_columns(schema, columns))
 
 
 def scans(planned: GraphicalPlan) -> tuple[DataRequest, ...]:

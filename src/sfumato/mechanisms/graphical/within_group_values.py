@@ -29,12 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import FloatArray, nearest_correlation
 from sfumato.constraints.pair_weights import ColumnPartition, partition_of, plain_value
 from sfumato.mechanisms.graphical.domain_compression import Grouping
 from sfumato.mechanisms.graphical.junction_tree.junction_tree import Clique
 from sfumato.sampling.fine_cells import values_in_fine_cells
-from sfumato.sampling.values import Masked, Values, codes_of, levels_of
+from sfumato.sampling.values import Masked, Values, codes_of, evenly_spaced, levels_of
 from sfumato.schema import Schema
 from sfumato.schema.functional_dependence import DependenceMap, dependence_map
 
@@ -60,9 +60,7 @@ def positions_in_groups(
     order = order[np.argsort(codes[order].astype(np.min_scalar_type(size)), kind="stable")]
     members = codes[order]
     if rounding:
-        counts = np.bincount(codes, minlength=size)
-        rank = np.arange(rows) - (np.cumsum(counts) - counts)[members]
-        positions = (rank + generator.random(size)[members]) / counts[members]
+        positions = evenly_spaced(members, np.bincount(codes, minlength=size), generator)
     else:
         positions = np.sort(members + generator.random(rows)) - members
     places = np.empty(rows)
@@ -129,7 +127,8 @@ LEAST = 0.15
 
 LEAST_EIGENVALUE = 0.02
 
-"""What makes the matrix positive definite (measured: .01 costs correlations, .05 costs pairs, both a little)."""
+"""Pairs were fitted apart, so that their matrix need not be positive definite: this makes it so (measured: .01 costs
+correlations, .05 costs pairs, both a little)."""
 
 LEAST_WEIGHT = 0.02
 
@@ -295,21 +294,13 @@ def _links(
     """Return every column given all others, which the inverse of the matrix says at once."""
     if not names:
         return ()
-    inverse = np.linalg.inv(_positive(matrix))
+    inverse = np.linalg.inv(nearest_correlation(matrix, LEAST_EIGENVALUE))
     links: list[ConditionalScore] = []
     for place, name in enumerate(names):
         weights = -inverse[place] / inverse[place, place]
         others = {names[i]: float(w) for i, w in enumerate(weights) if i != place and abs(w) >= LEAST_WEIGHT}
         links.append(ConditionalScore(name, quantiles[name], others, float(inverse[place, place] ** -0.5)))
     return tuple(links)
-
-
-def _positive(matrix: FloatArray) -> FloatArray:
-    """Return a matrix of correlations near the given one, which need not belong to any law: pairs were fitted apart."""
-    values, vectors = np.linalg.eigh(matrix)
-    raised = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(np.diag(raised))
-    return raised / np.outer(scale, scale)
 
 
 def _density(scores: FloatArray) -> FloatArray:

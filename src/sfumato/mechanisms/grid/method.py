@@ -75,8 +75,6 @@ class Grid:
         if self.expected_rows is not None:
             problems += number_problems(self.expected_rows, "expected_rows", 1, MOST_EXPECTED, whole=True)
         check_parameters(self, problems)
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
 
     def _columns(self, schema: Schema) -> tuple[Column, ...]:
         return select_box_columns(schema, self.columns, only_axes=True)
@@ -94,7 +92,7 @@ class Grid:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return tuple(name for name in schema.names if name in self.columns)
+        return schema.in_order(self.columns)
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

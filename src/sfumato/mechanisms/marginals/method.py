@@ -44,12 +44,12 @@ from sfumato.mechanisms.hierarchical_histogram import (
     uses_layers,
 )
 from sfumato.mechanisms.noisy_marginals import MarginalShare, Noise, NoisyMarginals, PlannedNoise
-from sfumato.mechanisms.tree_model import TreeModel, draw_conditional, fit_tree, tree_marginals
+from sfumato.mechanisms.tree_model import TreeModel, fit_tree, tree_marginals
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.fine_cells import values_in_fine_cells
 from sfumato.sampling.smooth_density import density_of_column, shares_within
-from sfumato.sampling.values import Masked, Values, draw_values
+from sfumato.sampling.values import Masked, Values, draw_conditional, draw_values
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.scan_plan import DataRequest
@@ -213,8 +213,6 @@ class Marginals:
 
     def chosen_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns to synthesise."""
-        if isinstance(self.columns, str):
-            return (self.columns,)
         return schema.releasable if self.columns is None else tuple(self.columns)
 
     def chosen_pairs(self, schema: Schema) -> tuple[tuple[str, str], ...]:

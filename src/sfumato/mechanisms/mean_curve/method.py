@@ -131,8 +131,6 @@ class MeanCurve:
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
         problems = positive_problems(epsilon=self.epsilon, rho=self.rho, clip=self.clip) + delta_problems(
             self.spent_delta
         )

@@ -49,13 +49,9 @@ from sfumato.core.plan import (
 from sfumato.errors import PlanError
 from sfumato.mechanisms.noisy_marginals import NoisyMarginals
 from sfumato.mechanisms.plausible_deniability.privacy_test import (
-    LEAST_GAMMA,
-    LEAST_NOISE,
-    MOST_GAMMA,
-    MOST_NOISE,
-    MOST_SEEDS,
     PrivacyTest,
     prior_share,
+    stated_problems,
 )
 from sfumato.mechanisms.plausible_deniability.privacy_test import hockey_stick_divergence as hockey_stick_divergence
 from sfumato.mechanisms.plausible_deniability.privacy_test import output_distribution as output_distribution
@@ -77,7 +73,7 @@ from sfumato.mechanisms.plausible_deniability.record_composition import (
     privacy_test_from_parameters,
     total_budget,
 )
-from sfumato.mechanisms.tree_model import tree_marginals
+from sfumato.mechanisms.tree_model import TreeModel, tree_marginals
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
 from sfumato.privacy.randomness import Randomness, UniformSource
@@ -137,8 +133,6 @@ class PlausibleDeniability:
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
         if self.epsilon is None:
             self.privacy_test()
 
@@ -150,10 +144,7 @@ class PlausibleDeniability:
     def _problems(self) -> list[str]:
         problems = word_problems(self.model, "model", ("seed", "kernel"))
         problems += delta_problems(self.stated_delta) + share_problems(self.model_share, "model_share")
-        problems += number_problems(
-            self.gamma, "gamma", fraction_to_text(to_fraction(LEAST_GAMMA)), fraction_to_text(to_fraction(MOST_GAMMA))
-        )
-        problems += number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
+        problems += stated_problems(gamma=self.gamma) + number_problems(self.bandwidth, "bandwidth", "1e-3", "1e9")
         problems += epsilon_problems(self.model_epsilon, "model_epsilon")
         if self.keep is not None:
             problems += number_problems(self.keep, "keep", "0", "1000000", whole=True)
@@ -174,14 +165,7 @@ class PlausibleDeniability:
                 "the privacy test needs k and epsilon0, or a total epsilon from which they follow: give epsilon=8 "
                 "(and delta), or k=50, gamma=4, epsilon0=1, delta=1e-9"
             ]
-        problems = number_problems(self.k, "k", "1", str(MOST_SEEDS), whole=True)
-        problems += number_problems(
-            self.epsilon0,
-            "epsilon0",
-            fraction_to_text(to_fraction(LEAST_NOISE)),
-            fraction_to_text(to_fraction(MOST_NOISE)),
-        )
-        return problems + ([] if self.t is None else number_problems(self.t, "t", "1", str(MOST_SEEDS), whole=True))
+        return stated_problems(**stated)
 
     def privacy_test(self, rows: int = DEFAULT_ROWS) -> PrivacyTest:
         """Return k, t, gamma, epsilon0 and the (epsilon, delta) of one row, when ``rows`` rows are made."""
@@ -306,19 +290,30 @@ class PlausibleDeniability:
         return Output({("synthetic",): rows_drawn}, single=True, statistics=statistics, notes=sampled.notes)
 
     def _model(self, table: Table, plan: Plan, budget: RecordBudget, randomness: Randomness) -> tuple[Proposal, Any]:
-        schema, uniform = table.schema, randomness.uniform
+        schema, uniform, test = table.schema, randomness.uniform, budget.test
         names = self.chosen_columns(schema)
         if self.model == "kernel":
             sizes = schema.shape(names)
-            return (
-                KernelProposal.of(schema, names, float(to_fraction(self.bandwidth)), STAY),
-                lambda n: _uniform_codes(sizes, n, uniform),
-            )
+            return self.proposal(schema, names, None, test.k, uniform), lambda n: _uniform_codes(sizes, n, uniform)
         measured = self._model_tables(schema, budget)
         learned = plan.model_copy(update={"events": plan.events[:1]})
         tree, total = learn_tree(table.marginals(measured.sets), learned, schema.rows, randomness)
-        kept = choose_keep(tree, total, budget.test.k, uniform) if self.keep is None else fixed_prefix(self.keep, names)
-        return PrefixProposal(names, tree, kept), lambda n: _columns(tree.draw(n, uniform), names)
+        proposal = self.proposal(schema, names, (tree, total), test.k, uniform)
+        return proposal, lambda n: _columns(tree.draw(n, uniform), names)
+
+    def proposal(
+        self,
+        schema: Schema,
+        names: tuple[str, ...],
+        learned: tuple[TreeModel, float] | None,
+        k: int,
+        uniform: UniformSource,
+    ) -> Proposal:
+        """Return how candidates are made: by kernels from public facts, or by a learned tree and its number of rows."""
+        if learned is None:
+            return KernelProposal.of(schema, names, float(to_fraction(self.bandwidth)), STAY)
+        kept = choose_keep(*learned, k, uniform) if self.keep is None else fixed_prefix(self.keep, names)
+        return PrefixProposal(names, learned[0], kept)
 
     @classmethod
     def example(cls, schema: Schema) -> PlausibleDeniability:

@@ -22,29 +22,23 @@ from numpy.typing import NDArray
 
 from sfumato.core.parameters import delta_problems, number_problems
 from sfumato.errors import PlanError, TableError
-from sfumato.mechanisms.plausible_deniability.method import STAY, TOTAL_DELTA, PlausibleDeniability
+from sfumato.mechanisms.plausible_deniability.method import TOTAL_DELTA, PlausibleDeniability
 from sfumato.mechanisms.plausible_deniability.privacy_test import (
-    LEAST_GAMMA,
-    LEAST_NOISE,
-    MOST_GAMMA,
-    MOST_NOISE,
     MOST_SEEDS,
     PrivacyTest,
     pass_probability,
     prior_share,
+    stated_problems,
 )
 from sfumato.mechanisms.plausible_deniability.proposals import (
-    KernelProposal,
     PrefixProposal,
     Proposal,
     SeedRows,
-    choose_keep,
-    fixed_prefix,
     learn_tree,
 )
 from sfumato.mechanisms.plausible_deniability.record_composition import MODEL_DELTA
 from sfumato.mechanisms.tree_model import TreeModel, tree_marginals
-from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
+from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 from sfumato.table import Table, read
@@ -158,17 +152,13 @@ def _refuse(
     gammas: Sequence[Any], ks: Sequence[Any], epsilon0: Number, delta: Number, rows: int | None, draws: int
 ) -> None:
     """Refuse parameters that make no test, all of them at once."""
-    problems = number_problems(
-        epsilon0, "epsilon0", fraction_to_text(to_fraction(LEAST_NOISE)), fraction_to_text(to_fraction(MOST_NOISE))
-    )
+    problems = stated_problems(epsilon0=epsilon0)
     problems += delta_problems(delta) + number_problems(draws, "draws", FEWEST_DRAWS, MOST_DRAWS, whole=True)
     problems += [] if rows is None else number_problems(rows, "rows", FEWEST_ROWS, MOST_SEEDS, whole=True)
     for k in ks:
-        problems += number_problems(k, "k", 1, MOST_SEEDS, whole=True)
+        problems += stated_problems(k=k)
     for gamma in gammas:
-        problems += number_problems(
-            gamma, "gamma", fraction_to_text(to_fraction(LEAST_GAMMA)), fraction_to_text(to_fraction(MOST_GAMMA))
-        )
+        problems += stated_problems(gamma=gamma)
     problems += ["no k is given"] * (not ks) + ["no gamma is given"] * (not gammas)
     if problems:
         raise PlanError(
@@ -223,13 +213,8 @@ class _PilotDraws:
 
     def proposal(self, k: int) -> Proposal:
         """Return the model at one k."""
-        names = self.table.schema.names
-        if self.tree is None:
-            return KernelProposal.of(self.table.schema, names, float(to_fraction(self.method.bandwidth)), STAY)
-        tree, total = self.tree
-        if self.method.keep is not None:
-            return PrefixProposal(names, tree, fixed_prefix(self.method.keep, names))
-        return PrefixProposal(names, tree, choose_keep(tree, total, k, Randomness.of(self.seed).uniform))
+        schema = self.table.schema
+        return self.method.proposal(schema, schema.names, self.tree, k, Randomness.of(self.seed).uniform)
 
     @property
     def _times(self) -> float:

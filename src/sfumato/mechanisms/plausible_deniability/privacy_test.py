@@ -46,7 +46,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
+from sfumato.core.parameters import number_problems
 from sfumato.errors import PlanError
+from sfumato.privacy.exact import Number, fraction_to_text, to_fraction
 
 CELL_SHIFT = 1e-9
 """Moves the ends of the cells, so that exact powers of gamma fall into the cell that the rule gives them. All cells
@@ -119,6 +121,25 @@ def parameter_problems(k: float, gamma: float, epsilon0: float) -> list[str]:
         )
     if not LEAST_NOISE <= epsilon0 <= MOST_NOISE:
         problems.append(f"epsilon0 must be above 0 (from {LEAST_NOISE:g} to {MOST_NOISE:g}), found {epsilon0}")
+    return problems
+
+
+def stated_problems(**stated: Number | None) -> list[str]:
+    """Return what is wrong with k, gamma, epsilon0 and t as somebody stated them; None is not stated.
+
+    >>> stated_problems(k="50.5", gamma="3/2", t=None)
+    ["k must be a whole number from 1 to 1,000,000,000,000, found '50.5'"]
+    """
+    limits = {
+        "k": (1, MOST_SEEDS),
+        "gamma": (LEAST_GAMMA, MOST_GAMMA),
+        "epsilon0": (LEAST_NOISE, MOST_NOISE),
+        "t": (1, MOST_SEEDS),
+    }
+    problems: list[str] = []
+    for name, value in stated.items():
+        ends = limits[name] if name in ("k", "t") else map(fraction_to_text, map(to_fraction, limits[name]))
+        problems += [] if value is None else number_problems(value, name, *ends, whole=name in ("k", "t"))
     return problems
 
 

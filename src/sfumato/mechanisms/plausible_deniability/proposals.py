@@ -31,10 +31,11 @@ from sfumato.core.plan import Plan
 from sfumato.entropy.values import shannon
 from sfumato.mechanisms.noisy_marginals import measure_marginals
 from sfumato.mechanisms.plausible_deniability.privacy_test import PrivacyTest, cell_index, prior_share
-from sfumato.mechanisms.tree_model import TreeModel, draw_conditional, fit_tree_to_plan, noisy_total
+from sfumato.mechanisms.tree_model import TreeModel, fit_tree_to_plan, noisy_total
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.noise import add_laplace
 from sfumato.privacy.randomness import Randomness, UniformSource
+from sfumato.sampling.values import draw_conditional
 from sfumato.schema import Schema
 
 Codes = NDArray[np.int64]

@@ -12,16 +12,11 @@ from sfumato.errors import PlanError
 from sfumato.sampling.design_matrix import CoarsePredictors, DesignMatrix
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.column_selection import selection_problems
+from sfumato.schema.column_selection import names_of, selection_problems
 
 REGRESSIONS = ("normal", "lognormal")
 CODES = ("categorical", "binary")
 TWO_LEVELS, ABOVE_ZERO = ("binary", "logistic"), ("lognormal", "exponential")
-
-
-def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return column names as a tuple; one name stands for a list of one."""
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def predictors_of(names: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -46,11 +41,6 @@ def refuse_columns(method: str, schema: Schema, names: Sequence[str]) -> None:
     """Refuse columns that the schema does not know, and those that identify people."""
     if problems := selection_problems(schema, tuple(dict.fromkeys(names))):
         raise PlanError(f"cannot plan {method} on table {schema.name!r}", problems, "correct the columns")
-
-
-def complete_numbers(schema: Schema) -> list[str]:
-    """Return the columns that hold a number in every row: what an example can be made of."""
-    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
 
 
 def public_edges(column: Column) -> list[float]:

@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray, project_counts
-from sfumato.mechanisms.tree_model import draw_conditional
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.accounting.gaussian_calibration import certified_discrete_parts
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l1
 from sfumato.privacy.exact import Number, round_down, to_fraction
 from sfumato.privacy.noise import add_gaussian, add_laplace_scale, laplace_scale
 from sfumato.privacy.randomness import Randomness
+from sfumato.sampling.values import draw_conditional
 
 Batch = tuple[Any, Any]
 PRIOR_RECORDS = 0.5
@@ -104,7 +104,7 @@ class NoisyShares:
     @cached_property
     def concentration(self) -> FloatArray:
         """The Dirichlet posterior of each cell: cells that the noise drowns fall back on all cells together."""
-        pooled = project_counts(self.counts.sum(axis=0), max(float(self.counts.sum()), 1.0)) + 1
+        pooled = project_counts(self.counts.sum(axis=0)) + 1
         prior = PRIOR_RECORDS * (1 + self.deviation) * len(pooled) * pooled / pooled.sum()
         cell_counts = [
             project_counts(row, float(row.sum())) if row.sum() > 0 else np.zeros(len(row)) for row in self.counts

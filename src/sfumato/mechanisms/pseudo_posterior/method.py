@@ -27,8 +27,6 @@ from sfumato.mechanisms.pseudo_posterior.column_models import (
     CODES,
     REGRESSIONS,
     column_model,
-    complete_numbers,
-    names_of,
     naming_problems,
     predictors_of,
     public_edges,
@@ -40,6 +38,7 @@ from sfumato.privacy.exact import Number, shorten_for_message, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.schema.column_selection import complete_numbers, names_of
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class PseudoPosterior:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
-        return tuple(name for name in schema.names if name in (self.target, *self.predictors))
+        return schema.in_order((self.target, *self.predictors))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

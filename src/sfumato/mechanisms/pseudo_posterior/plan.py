@@ -14,10 +14,9 @@ from sfumato.constraints.draw_rows import unchanged_columns_note
 from sfumato.core.plan import Plan, PlanFacts, Stage, event_facts, exact_cost, protected_unit, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.noisy_marginals import NoisyMarginals
-from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import ClippedPosterior, parameter_box
 from sfumato.mechanisms.pseudo_posterior.column_models import CODES, REGRESSIONS, ColumnModel
 from sfumato.mechanisms.pseudo_posterior.dirichlet_levels import NoisyLevelCounts
-from sfumato.mechanisms.pseudo_posterior.parameter_box import parameter_box
 from sfumato.mechanisms.pseudo_posterior.sufficient_statistics import NoisyStatistics
 from sfumato.mechanisms.tree_model import tree_marginals
 from sfumato.privacy.accounting.event import Event, EventPart
@@ -212,7 +211,7 @@ class PrivateTarget:
             first = self.predictor_tables().plan(self.schema, randomness)
             stages = (*first.stages, *stages)
             events = (*first.events, *events)
-        refuse_contradictions(self.schema, tuple(name for name in self.schema.names if name in self.modelled))
+        refuse_contradictions(self.schema, self.schema.in_order(self.modelled))
         count = self._count(rows)
         memory = max(count or 1, self.schema.rows or 1) * self.row_bytes * self.copies
         memory += BYTES_PER_VALUE * sum(part.cells for event in events for part in event.parts)

@@ -38,10 +38,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import FloatArray, raise_eigenvalues
 from sfumato.errors import PlanError
-from sfumato.mechanisms.pseudo_posterior.clipped_posterior import Adjacency, RegressionDraw
-from sfumato.mechanisms.pseudo_posterior.parameter_box import Interval, Scale
+from sfumato.mechanisms.pseudo_posterior.clipped_posterior import Adjacency, Interval, RegressionDraw, Scale
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.accounting.lattice_gaussian import lattice_sigma
 from sfumato.privacy.accounting.sensitivity import (
@@ -259,9 +258,7 @@ class ReleasedMoments:
         gram[1:, 1:][np.diag_indices(q)] = self.sums[q + 1 : 2 * q + 1] + self.rows / 2
         first, second = np.triu_indices(q, 1)
         gram[1 + first, 1 + second] = gram[1 + second, 1 + first] = self.sums[2 * q + 1 :]
-        values, vectors = np.linalg.eigh(gram)
-        least = max(FLOOR * self.deviation, FINEST * float(np.abs(values).max()))
-        return (vectors * np.maximum(values, least)) @ vectors.T
+        return raise_eigenvalues(gram, FLOOR * self.deviation, FINEST)
 
     def draw(self, generator: np.random.Generator) -> RegressionDraw:
         """Return one draw of the parameters; further ones cost nothing more."""

@@ -43,23 +43,14 @@ class ColumnRoles:
         return (*self.inputs, *self.levels, *self.targets)
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> tuple[str, ...]:
         """Their names."""
-        return [column.name for column in self.columns]
+        return tuple(column.name for column in self.columns)
 
     @property
     def classes(self) -> bool:
         """Whether the one target is a column of levels."""
         return not self.targets[0].is_ordered
-
-    def in_table_order(self, schema: Schema) -> tuple[str, ...]:
-        """Return the names in the order of the table."""
-        return tuple(name for name in schema.names if name in self.names)
-
-
-def as_names(named: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name, or several, as a tuple."""
-    return (named,) if isinstance(named, str) else tuple(named)
 
 
 def bounds_of(column: Column) -> BoundedAxis:
@@ -68,11 +59,6 @@ def bounds_of(column: Column) -> BoundedAxis:
         return BoundedAxis(0.0, float(column.size - 1), whole=True)
     low, high = (float(bound) for bound in column.numeric_bounds)
     return BoundedAxis(low, high, whole=column.is_discrete)
-
-
-def example_columns(schema: Schema) -> list[str]:
-    """Return columns of numbers that both forms can use: a target, then inputs."""
-    return [name for name in schema.releasable if schema[name].is_ordered and not schema[name].missing]
 
 
 def _fits(column: Column) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from sfumato.arrays import IntArray, project_counts
+from sfumato.arrays import IntArray, nearest_correlation, project_counts
 from sfumato.mechanisms.lattice_sums import STEPS
 from sfumato.mechanisms.two_stage.compiled_loops import quantise_vectors
 from sfumato.sampling.public_box import BoundedAxis, FloatArray
@@ -71,18 +72,6 @@ def sum_scores(whole: IntArray) -> IntArray:
     return (steps.T @ steps)[np.triu_indices(whole.shape[1], 1)].astype(np.int64)
 
 
-def _ndtri(shares: FloatArray) -> FloatArray:
-    from scipy.special import ndtri
-
-    return cast(FloatArray, ndtri(shares))
-
-
-def _ndtr(normals: FloatArray) -> FloatArray:
-    from scipy.special import ndtr
-
-    return cast(FloatArray, ndtr(normals))
-
-
 @dataclass(frozen=True, eq=False)
 class InputMarginals:
     """The released histograms of the columns."""
@@ -97,7 +86,7 @@ class InputMarginals:
         """Return the nearest proper histograms of noisy ones that lie one behind the other."""
         ends = np.cumsum([len(edge) - 1 for edge in edges])
         pieces = np.split(noisy, ends[:-1])
-        tables = (project_counts(piece, max(float(piece.sum()), 1.0)) for piece in pieces)
+        tables = (project_counts(piece) for piece in pieces)
         return cls(axes, edges, tuple(table / table.sum() for table in tables))
 
     @cached_property
@@ -113,7 +102,7 @@ class InputMarginals:
             place = np.clip((inside - edges[cell]) / (edges[cell + 1] - edges[cell]), 0, 1)
             share = upto[cell] + place * (upto[cell + 1] - upto[cell])
             scores[:, j] = np.clip(
-                _ndtri(np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)), -FARTHEST_SCORE, FARTHEST_SCORE
+                ndtri(np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)), -FARTHEST_SCORE, FARTHEST_SCORE
             )
         return scores
 
@@ -143,7 +132,7 @@ class PrivateInputs:
     def draw(self, rows: int, generator: np.random.Generator) -> FloatArray:
         """Return synthetic inputs, all inside the bounds."""
         normals = generator.standard_normal((rows, len(self.marginals.axes))) @ self._root.T
-        return self.marginals.values(_ndtr(normals))
+        return self.marginals.values(ndtr(normals))
 
 
 def copula_correlation(marginals: InputMarginals, noisy: FloatArray, sigma: float, total: float) -> FloatArray:
@@ -165,7 +154,7 @@ def copula_correlation(marginals: InputMarginals, noisy: FloatArray, sigma: floa
         reached = np.clip(reached + (wanted - attainable) / slope, -0.98, 0.98)
         matrix = np.eye(columns)
         matrix[pairs] = reached
-        matrix = nearest_correlation(matrix + np.triu(matrix, 1).T)
+        matrix = nearest_correlation(matrix + np.triu(matrix, 1).T, LEAST_EIGENVALUE)
         _, attainable = _attainable_scores(marginals, normals @ np.linalg.cholesky(matrix).T)
     return matrix
 
@@ -180,15 +169,7 @@ def _white_normals(columns: int) -> FloatArray:
 
 def _attainable_scores(marginals: InputMarginals, normals: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return, for rows at given normals, the slope of each score on its normal, and the mean products of scores."""
-    steps = score_steps(marginals.values(_ndtr(normals)), marginals)
+    steps = score_steps(marginals.values(ndtr(normals)), marginals)
     scores = steps * (SCORE_NORM * math.sqrt(steps.shape[1]) / STEPS)
     products = (scores.T @ scores)[np.triu_indices(steps.shape[1], 1)]
     return np.abs((scores * normals).mean(axis=0)), products / len(scores)
-
-
-def nearest_correlation(matrix: FloatArray) -> FloatArray:
-    """Return the matrix with its eigenvalues floored and its diagonal scaled back to 1."""
-    values, vectors = cast(tuple[Any, Any], np.linalg.eigh(matrix))
-    fixed = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
-    spread = np.sqrt(np.diag(fixed))
-    return fixed / (spread[:, None] * spread)

@@ -24,11 +24,12 @@ from sfumato.core.parameters import (
 from sfumato.core.plan import Plan, check_row_count
 from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
-from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names, bounds_of, example_columns
+from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, bounds_of
 from sfumato.mechanisms.two_stage.plan import PASSES, PlannedTwoStage, TwoStagePlan
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
+from sfumato.schema.column_selection import complete_numbers, names_of
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ class TwoStage:
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())
-        object.__setattr__(self, "target", as_names(self.target))
-        object.__setattr__(self, "inputs", None if self.inputs is None else as_names(self.inputs))
+        object.__setattr__(self, "target", names_of(self.target))
 
     def _problems(self) -> list[str]:
         problems = [] if self.target else ["target names no column"]
@@ -78,14 +78,14 @@ class TwoStage:
 
     def layout(self, schema: Schema) -> ColumnRoles:
         """Return the columns by their part, or refuse with every problem."""
-        roles = ColumnRoles.of(self.name, schema, as_names(self.target), self.inputs)
+        roles = ColumnRoles.of(self.name, schema, names_of(self.target), self.inputs)
         if len(roles.targets) > 1:
             raise PlanError("two-stage predicts one target", next_step="name one target, or release twice")
         return roles
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return self.layout(schema).in_table_order(schema)
+        return schema.in_order(self.layout(schema).names)
 
     def planned(self, schema: Schema, rows: int | None) -> PlannedTwoStage:
         """Return the mechanism on a schema, from public facts alone."""
@@ -124,5 +124,5 @@ class TwoStage:
     @classmethod
     def example(cls, schema: Schema) -> TwoStage:
         """Return a small instance that fits a schema."""
-        target, *inputs = example_columns(schema)
+        target, *inputs = complete_numbers(schema)
         return cls(target, epsilon=2.0, delta="1e-6", inputs=inputs[:2])

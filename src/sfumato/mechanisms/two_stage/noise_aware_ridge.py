@@ -25,7 +25,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.arrays import IntArray, project_counts
+from sfumato.arrays import IntArray, project_counts, raise_eigenvalues
 from sfumato.mechanisms.lattice_sums import STEPS, UNIT
 from sfumato.mechanisms.two_stage.compiled_loops import class_residual_steps, feature_steps, residual_steps
 from sfumato.mechanisms.two_stage.gaussian_copula import InputMarginals
@@ -252,7 +252,7 @@ def sum_residual_products(steps: IntArray, left: IntArray) -> IntArray:
 
 def target_range(noisy: FloatArray, edges: FloatArray) -> tuple[float, float]:
     """Return the mean of a noisy histogram, and how far its outer half per cent lie from it."""
-    shares = project_counts(noisy, max(float(noisy.sum()), 1.0))
+    shares = project_counts(noisy)
     shares = shares / shares.sum()
     middle = float(shares @ (edges[1:] + edges[:-1])) / 2
     upto = np.concatenate([[0.0], np.cumsum(shares)])
@@ -272,12 +272,7 @@ def shrunk_gram(noisy: FloatArray, sigma: float, features: Features, total: floa
     kept = max(0.0, 1 - float(twice @ noise**2) / max(float(twice @ gap**2), 1e-300))
     matrix = np.zeros((count, count))
     matrix[rows, columns] = matrix[columns, rows] = kept * gap
-    return _positive(synthetic + matrix)
-
-
-def _positive(matrix: FloatArray) -> FloatArray:
-    values, vectors = cast(tuple[Any, Any], np.linalg.eigh(matrix))
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return raise_eigenvalues(synthetic + matrix, 0.0)
 
 
 def ridge_update(
@@ -331,7 +326,7 @@ class CategoricalResponse:
     @classmethod
     def start(cls, features: Features, noisy: FloatArray) -> CategoricalResponse:
         """Return the fit that knows the noisy counts of the levels alone."""
-        counts = project_counts(noisy, max(float(noisy.sum()), 1.0))
+        counts = project_counts(noisy)
         return cls(features, np.zeros((features.count, len(noisy))), counts / counts.sum())
 
     @property

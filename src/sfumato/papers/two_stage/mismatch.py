@@ -113,5 +113,5 @@ def figure_13(work: SharedResults) -> Part:
     return part(
         "figure 13",
         numbers,
-        drawn=[(FEW_ALPHAS, {MODELS[m]: prices[stage, m] for m in MODELS}) for stage in COMPARED],
+        drawn=[(FEW_ALPHAS, {MODELS[m]: prices[stage, m].tolist() for m in MODELS}) for stage in COMPARED],
     )

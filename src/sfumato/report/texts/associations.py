@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from sfumato.evaluate.uncertainty.interval import NO_RELATION_VISIBLE, undo_attenuation
 from sfumato.formatting import counted, list_names, short_number
+from sfumato.metrics.expected_errors import NO_RELATION_VISIBLE, undo_attenuation
 from sfumato.report.texts import Texts
 
 STRONGLY = 0.5

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from sfumato.errors import RiskError
 from sfumato.formatting import percent, percent_fixed
-from sfumato.metrics.confidence import LEVEL, Interval
+from sfumato.metrics.confidence import LEVEL, FrozenModel, Interval
 from sfumato.privacy.exact import percent_at_most
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 FEWEST_TRIALS = 20
 Criterion = Literal["membership", "singling out", "linkability", "inference", "overfitting"]
 """What an attack is about: the criteria of the European guidance on anonymisation, membership, and overfitting."""
-
-
-class FrozenModel(BaseModel):
-    """A frozen part of a result."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ThreatModel(FrozenModel):

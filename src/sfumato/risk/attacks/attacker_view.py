@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import FloatArray
+from sfumato.errors import RiskError
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes, read_rows_view
 from sfumato.risk.attacks import nearest_neighbours as kernel
 from sfumato.schema import Schema
 from sfumato.schema.column import LARGEST_UNIT_SPAN, Column
+from sfumato.table import Table
 
 BANDWIDTH = 0.1
 """Width of the kernel on Gower's distance behind the density of released rows at a person, unless it is measured."""
@@ -100,6 +102,13 @@ class AttackerView:
         share = place - left
         counts = np.bincount(left, 1 - share, marks + 1) + np.bincount(left + 1, share, marks + 1)
         return np.append(counts, none)
+
+
+def schema_of(rows: Any, schema: Schema | None = None) -> Schema:
+    """Return the schema of some rows: the one that is given, or that of a table."""
+    if schema is None and not isinstance(rows, Table):
+        raise RiskError("no schema is given", next_step="give a table from sfumato.read(...), or schema=...")
+    return schema or rows.schema
 
 
 def _is_graded(column: Column) -> bool:

@@ -22,7 +22,7 @@ from sfumato.metrics.confidence import LEVEL, binomial_interval
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
 from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
-from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
+from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
 from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, seeded_stream
 from sfumato.schema import Schema
@@ -114,7 +114,7 @@ class AttributeInference:
         ``members`` are rows that were in the table, ``control`` rows of the same population that were not.
         """
         check_trials(trials, level)
-        sight = AttackerView(_schema(members, schema), self.known, self.sees)
+        sight = AttackerView(schema_of(members, schema), self.known, self.sees)
         guesser, seen = self._guesser(release, sight)
         generator = seeded_stream(seed).generator
         inside = _sample(sight.read(members, self.sensitive), trials, generator)
@@ -180,14 +180,6 @@ def _right_means(sensitive: Column) -> tuple[str, ...]:
     if not sensitive.is_ordered or sensitive.has_unit_bins:
         return ()
     return (f"A guess of {sensitive.name} is right when it names the public bin of the person's value.",)
-
-
-def _schema(members: Any, schema: Schema | None) -> Schema:
-    if schema is not None or not isinstance(members, Table):
-        if schema is None:
-            raise RiskError("no schema is given", next_step="give members from sfumato.read(...), or schema=...")
-        return schema
-    return members.schema
 
 
 def _sample(people: RowsView, most: int, generator: np.random.Generator) -> RowsView:
@@ -266,23 +258,20 @@ def _from_rows(rows: Any, sight: AttackerView, sensitive: str, learner: str) -> 
     seen = sight.read(rows, sensitive)
     if not len(seen):
         raise RiskError("the release has no rows", next_step="attack a release with rows")
-    known, labels = seen.points[:, :-1], seen.codes[:, -1]
-    if learner == "forest":
-        return _forest(sight, known, labels)
-    return lambda people: sight.votes(_known(people, sight), known, labels, sight.schema[sensitive].size)
+    return guess_from_rows(sight, seen.points[:, :-1], seen.codes[:, -1], sight.schema[sensitive].size, learner)
 
 
-def _known(people: RowsView, sight: AttackerView) -> Points:
-    return people.points[:, : len(sight.names)]
-
-
-def _forest(sight: AttackerView, known: Points, labels: Codes) -> Guesser:
+def guess_from_rows(sight: AttackerView, rows: Points, labels: Codes, size: int, learner: str = "nearest") -> Guesser:
+    """Guess the label of most of the nearest rows, or what a forest says that was trained on the rows."""
+    width = len(sight.names)
+    if learner == "nearest":
+        return lambda people: sight.votes(people.points[:, :width], rows, labels, size)
     from sklearn.ensemble import RandomForestClassifier
 
     # A fixed seed: the forest is the attacker's own, and nothing private hangs on it.
     model: Any = RandomForestClassifier(n_estimators=TREES, min_samples_leaf=1, random_state=0)
-    model.fit(sight.scaled(known), labels)
-    return lambda people: np.asarray(model.predict(sight.scaled(_known(people, sight))), np.int64)
+    model.fit(sight.scaled(rows), labels)
+    return lambda people: np.asarray(model.predict(sight.scaled(people.points[:, :width])), np.int64)
 
 
 def on_release(subject: AttackTargets, options: AttackOptions) -> Attempts:
@@ -347,15 +336,15 @@ def _named(known: Sequence[str]) -> str:
 def _guessed_rightly(subject: AttackTargets, people: RowsView, column: str, known: Sequence[str]) -> BoolArray:
     """Return whose value is guessed rightly: by the nearest released rows, or by released counts."""
     places = [subject.names.index(name) for name in known]
-    truth = people.codes[:, subject.names.index(column)]
+    place = subject.names.index(column)
     if subject.made is None:
         guess = guess_from_counts(subject.was.tables, subject.schema, known, column)
-        return guess(RowsView(people.codes[:, places], people.points[:, places])) == truth
-    sight = AttackerView(subject.schema, known)
-    rows, labels = subject.made.points[:, places], subject.made.codes[:, subject.names.index(column)]
-    size = max(subject.schema[column].size, int(labels.max()) + 1)
-    near = sight.votes(np.ascontiguousarray(people.points[:, places]), np.ascontiguousarray(rows), labels, size)
-    return near == truth
+    else:
+        rows, labels = subject.made.points[:, places], subject.made.codes[:, place]
+        size = max(subject.schema[column].size, int(labels.max()) + 1)
+        guess = guess_from_rows(AttackerView(subject.schema, known), np.ascontiguousarray(rows), labels, size)
+    seen = RowsView(people.codes[:, places], np.ascontiguousarray(people.points[:, places]))
+    return guess(seen) == people.codes[:, place]
 
 
 def _rarest(right: BoolArray, labels: Codes) -> Codes:

@@ -21,11 +21,10 @@ from sfumato.metrics.confidence import LEVEL, binomial_interval
 from sfumato.metrics.rows_view import Codes, Observes, RowsView, check_observes
 from sfumato.risk.attacks import nearest_neighbours
 from sfumato.risk.attacks.attack import Attack, AttackResult, Criterion, ThreatModel
-from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
+from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
 from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
-from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness
@@ -112,7 +111,7 @@ class NearestRowLinkage:
         seed: int | None = None,
     ) -> AttackResult:
         """Return the share of rows whose nearest synthetic row is their own; the control deals the rows anew."""
-        sight = AttackerView(_schema(original, schema), self.columns, self.sees)
+        sight = AttackerView(schema_of(original, schema), self.columns, self.sees)
         left, right = (sight.read(rows).points for rows in (original, synthetic))
         if len(left) != len(right) or not len(left):
             raise RiskError(
@@ -139,14 +138,6 @@ class NearestRowLinkage:
             control_interval=intervals[1],
             more={f"top {top}": float(within.mean()), f"top {top} baseline": top / n},
         )
-
-
-def _schema(original: Any, schema: Schema | None) -> Schema:
-    if schema is not None:
-        return schema
-    if isinstance(original, Table):
-        return original.schema
-    raise RiskError("no schema is given", next_step="give a table from sfumato.read(...), or schema=...")
 
 
 def _shares(nearer: Codes, level_with: Codes, top: int) -> tuple[FloatArray, FloatArray]:

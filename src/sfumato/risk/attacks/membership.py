@@ -116,7 +116,7 @@ class ShadowModelAttack(Attack):
             for member in (False, True)
         ]
         seen = np.concatenate([part for side in sides for part in side])
-        decide = _logistic_regression(seen, np.repeat([0, 1], half))
+        decide = logistic_regression(seen, np.repeat([0, 1], half))
         return lambda batch: decide(self._features(batch))
 
     def _features(self, drawn: ReleasedBatch) -> FloatArray:
@@ -136,13 +136,13 @@ def entropy_and_total(counts: FloatArray) -> FloatArray:
     return np.column_stack([-terms.sum(axis=1), counts.sum(axis=1)])
 
 
-def _logistic_regression(features: FloatArray, labels: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the decision function of logistic regression on standardised features."""
+def logistic_regression(features: FloatArray, labels: Any, strength: float = 1.0) -> Callable[[FloatArray], FloatArray]:
+    """Return the decision function of logistic regression on standardised features; a low strength learns less."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    model: Any = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    model: Any = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=1000))
     model.fit(features, labels)
     return lambda other: np.asarray(model.decision_function(other), float)
 
@@ -323,4 +323,4 @@ def _trained(subject: AttackTargets, plan: Plan, shadows: int) -> Any:
         for label, side in ((1.0, inner), (0.0, thirds[1])):
             seen.append(around(people[side], made, people[thirds[2]], sight.weights).features)
             labels.append(np.full(len(side), label))
-    return _logistic_regression(np.concatenate(seen), np.concatenate(labels))
+    return logistic_regression(np.concatenate(seen), np.concatenate(labels))

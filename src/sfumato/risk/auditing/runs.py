@@ -194,22 +194,14 @@ def candidate_scores(pilot: PairedRuns) -> dict[str, Score]:
 
 def _learned_score(pilot: PairedRuns) -> Score | None:
     """Return logistic regression on the numbers of a release, taught by these runs."""
-    both = np.vstack([pilot.within.features, pilot.without.features])
-    spread = both.std(axis=0)
-    if not spread.any() or len(both) < 4 or not math.isfinite(float(np.abs(both).max())):
+    worlds = (pilot.within.features, pilot.without.features)
+    both = np.vstack(worlds)
+    if not both.std(axis=0).any() or len(both) < 4 or not math.isfinite(float(np.abs(both).max())):
         return None
-    from sklearn.linear_model import LogisticRegression
+    from sfumato.risk.attacks.membership import logistic_regression
 
-    kept, middle = spread > 0, both.mean(axis=0)
-    there = np.repeat([1, 0], [len(pilot.within.features), len(pilot.without.features)])
-    model = LogisticRegression(C=0.1, max_iter=200).fit(((both - middle) / np.where(kept, spread, 1))[:, kept], there)
-
-    def score(runs: PairedRuns) -> tuple[FloatArray, FloatArray]:
-        worlds = (runs.within.features, runs.without.features)
-        scaled = [((world - middle) / np.where(kept, spread, 1))[:, kept] for world in worlds]
-        return tuple(np.asarray(model.decision_function(one)) for one in scaled)  # type: ignore[return-value]
-
-    return score
+    decide = logistic_regression(both, np.repeat([1, 0], [len(world) for world in worlds]), strength=0.1)
+    return lambda runs: (decide(runs.within.features), decide(runs.without.features))
 
 
 def fresh_seeds(runs: int, generator: np.random.Generator) -> NDArray[np.int64]:

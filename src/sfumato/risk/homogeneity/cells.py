@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import BoolArray, Counts, FloatArray, IntArray
 from sfumato.errors import ResourceError, RiskError
+from sfumato.metrics.confidence import FrozenModel
 from sfumato.schema import Schema
 from sfumato.table.counting import count_nonempty_cells
 
@@ -302,12 +302,6 @@ def weighted_mean(values: FloatArray, counts: Counts, weights: str) -> float:
     if share.sum() == 0:
         raise RiskError("every cell is empty", next_step="give at least one cell with a record in it")
     return float(values @ share / share.sum())
-
-
-class FrozenModel(BaseModel):
-    """A frozen part of a result; infinite ends of intervals are written as words."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class Average(FrozenModel):

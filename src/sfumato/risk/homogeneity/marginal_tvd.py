@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import IntArray
+from sfumato.metrics.confidence import FrozenModel
+from sfumato.metrics.distances import total_variation
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import Cells, FrozenModel
+from sfumato.risk.homogeneity.cells import Cells
 from sfumato.risk.homogeneity.noise import Mechanism
 
 Way = Literal["cross", "direct"]
@@ -194,9 +196,7 @@ class _Slice:
 
 def _total_variation(released: NDArray[Any], true: IntArray) -> float:
     """A release in which nothing survived says nothing: it is read as the uniform law."""
-    total = float(released.sum())
-    shares = released / total if total > 0 else np.full(len(true), 1 / len(true))
-    return float(np.abs(shares - true / true.sum()).sum() / 2)
+    return total_variation(released if released.sum() > 0 else np.ones(len(true)), true)
 
 
 def _sample(occupied: _Occupied, order: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

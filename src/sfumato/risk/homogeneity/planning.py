@@ -17,8 +17,9 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import FrozenModel
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import VIEWS, FrozenModel, View, as_alpha, as_probabilities, as_size
+from sfumato.risk.homogeneity.cells import VIEWS, View, as_alpha, as_probabilities, as_size
 from sfumato.risk.homogeneity.curves import CurveOptions, check_request
 from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk
 from sfumato.risk.homogeneity.expected import SizeLaw, expected, overall, shrinkage

@@ -7,7 +7,8 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from sfumato.risk.homogeneity.cells import Average, FrozenModel, View
+from sfumato.metrics.confidence import FrozenModel
+from sfumato.risk.homogeneity.cells import Average, View
 from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
 from sfumato.risk.homogeneity.marginal_tvd import Utility
 from sfumato.risk.homogeneity.noise import CLASSICAL_END, Mechanism

@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
+from sfumato.metrics.confidence import FrozenModel
 from sfumato.privacy.noise_distributions import NoiseLaw
-from sfumato.risk.homogeneity.cells import FrozenModel
 from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
 from sfumato.risk.homogeneity.expected import SizeLaw
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions

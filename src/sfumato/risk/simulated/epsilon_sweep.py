@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from sfumato.core.method import Method, parameters_of
 from sfumato.errors import PlanError, RiskError
 from sfumato.formatting import percent_fixed
-from sfumato.metrics.confidence import LEVEL
+from sfumato.metrics.confidence import LEVEL, FrozenModel
 from sfumato.metrics.rows_view import Observes
 from sfumato.privacy.exact import Number, to_fraction
-from sfumato.risk.attacks.attack import AttackResult, FrozenModel
+from sfumato.risk.attacks.attack import AttackResult
 from sfumato.risk.attacks.attribute_inference import MOST_TARGETS, AttributeInference, known_and_sensitive
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.registry import simulated_attacks

@@ -164,7 +164,7 @@ def _budget(project: Project, made: Plan) -> tuple[str, float | None, ErrorText 
     try:
         book = Ledger(project.ledger)
         account = book.check(made.table, made.events)
-        left = balance(book, account, made)
+        left = balance(book, account, made.events)
         cap, after = float(to_fraction(account.cap_epsilon)), float(to_fraction(left["left_after"]))
         before, then = (at_least(left[each]) for each in ("left_before", "left_after"))
         return words("plan.left", before=before, after=then, cap=account.cap_epsilon), 1 - after / cap, None

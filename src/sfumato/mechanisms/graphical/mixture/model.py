@@ -35,6 +35,7 @@ from sfumato.mechanisms.graphical.mixture.fit import (
 )
 from sfumato.mechanisms.graphical.mixture.objective import products
 from sfumato.mechanisms.graphical.mixture.targets import LevelLayout, targets_of
+from sfumato.sampling.values import codes_at, evenly_spaced
 
 Codes = NDArray[np.int32]
 
@@ -210,23 +211,10 @@ def _row_counts(weights: FloatArray, rows: int, generator: np.random.Generator, 
 
 def _column(table: FloatArray, counts: NDArray[np.int64], generator: np.random.Generator, rounding: bool) -> Codes:
     """Return the codes of one column for rows sorted by component."""
-    components, size = table.shape
-    owner = np.repeat(np.arange(components), counts)
-    ends = np.cumsum(table, axis=1)
-    ends /= ends[:, -1:]
-    # The ends of component k are moved to k .. k + 1: one sorted list that all rows are looked up in.
-    ladder = (ends + np.arange(components)[:, None]).ravel()
-    points = _points(counts, owner, generator) if rounding else generator.random(len(owner))
-    unclipped = np.searchsorted(ladder, owner + points, side="right") - owner * size
-    codes = np.clip(unclipped, 0, size - 1).astype(np.int32)
+    owner = np.repeat(np.arange(len(table)), counts)
+    points = evenly_spaced(owner, counts, generator) if rounding else generator.random(len(owner))
+    codes = codes_at(table, owner, points).astype(np.int32)
     return codes[_shuffled_within(owner, generator)] if rounding else codes
-
-
-def _points(counts: NDArray[np.int64], owner: NDArray[np.int64], generator: np.random.Generator) -> FloatArray:
-    """Return evenly spaced points in 0 .. 1 for the rows of each component, from a random offset."""
-    starts = np.cumsum(counts) - counts
-    place = np.arange(len(owner)) - starts[owner]
-    return (place + generator.random(len(counts))[owner]) / counts[owner]
 
 
 def _shuffled_within(owner: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from sfumato.core.limits import MOST_CLUSTERS
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, epsilon_problems, number_problems, word_problems
 from sfumato.core.plan import ExposurePlan, Plan, refuse_memory
-from sfumato.mechanisms.cluster_geometry.method import example_columns, geometry_columns, in_table_order
+from sfumato.mechanisms.cluster_geometry.method import example_columns, geometry_columns
 from sfumato.papers.kmeans_geometry.published.algorithm import (
     LABEL,
     REFLECTIONS,
@@ -70,8 +70,6 @@ class ClusterGeometryAsPublished:
 
     def __post_init__(self) -> None:
         check_parameters(self, self._problems())
-        if isinstance(self.columns, str):
-            object.__setattr__(self, "columns", (self.columns,))
 
     def _problems(self) -> list[str]:
         problems = number_problems(self.clusters, "clusters", 1, MOST_CLUSTERS, whole=True)
@@ -86,7 +84,7 @@ class ClusterGeometryAsPublished:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return in_table_order(schema, self._columns(schema))
+        return schema.in_order(column.name for column in self._columns(schema))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return needs, or raise PlanError with every problem; an exposure has no cost."""

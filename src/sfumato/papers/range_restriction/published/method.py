@@ -33,8 +33,6 @@ from sfumato.core.parameters import (
 from sfumato.core.plan import Plan, PlanFacts, Stage, check_row_count, event_facts, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.pseudo_posterior.column_models import (
-    complete_numbers,
-    names_of,
     naming_problems,
     predictors_of,
     refuse_columns,
@@ -67,6 +65,7 @@ from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.exact import Number, shorten_for_message, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
+from sfumato.schema.column_selection import complete_numbers, names_of
 from sfumato.table.rows import column_arrays
 from sfumato.table.scan_plan import DataRequest
 
@@ -221,7 +220,7 @@ class PseudoPosteriorAsPublished:
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release: what is not named is left out."""
-        return tuple(name for name in schema.names if name in (*self.targets, *self.predictors))
+        return schema.in_order((*self.targets, *self.predictors))
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return cost and needs, or raise PlanError with every problem."""

@@ -14,7 +14,7 @@ from sfumato.argument_errors import checked_parameters
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, number_problems, word_problems
 from sfumato.core.plan import ExposurePlan, Plan, refuse_memory
-from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, as_names, example_columns
+from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
 from sfumato.papers.two_stage.learners.regressors import SECOND_STAGES
 from sfumato.papers.two_stage.published.blending import HOWS, LABEL, MATCHINGS
 from sfumato.papers.two_stage.published.first_stage import FIRST_STAGES
@@ -22,6 +22,7 @@ from sfumato.papers.two_stage.published.run import TwoStageSettings, require_two
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
+from sfumato.schema.column_selection import complete_numbers, names_of
 from sfumato.table.rows import column_arrays
 from sfumato.table.scan_plan import DataRequest
 
@@ -73,8 +74,7 @@ class TwoStageAsPublished:
         ):
             problems += word_problems(getattr(self, what), what, known)
         check_parameters(self, problems)
-        object.__setattr__(self, "target", as_names(self.target))
-        object.__setattr__(self, "inputs", None if self.inputs is None else as_names(self.inputs))
+        object.__setattr__(self, "target", names_of(self.target))
 
     def _number_problems(self) -> list[str]:
         problems = [] if self.target else ["target names no column"]
@@ -100,11 +100,11 @@ class TwoStageAsPublished:
 
     def layout(self, schema: Schema) -> ColumnRoles:
         """Return the columns by their part, or refuse with every problem."""
-        return ColumnRoles.of(self.name, schema, as_names(self.target), self.inputs)
+        return ColumnRoles.of(self.name, schema, names_of(self.target), self.inputs)
 
     def released_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return the columns of the release."""
-        return self.layout(schema).in_table_order(schema)
+        return schema.in_order(self.layout(schema).names)
 
     def plan(self, schema: Schema, rows: int | None = None, randomness: str = "secure") -> Plan:
         """Return needs, or raise PlanError with every problem; an exposure has no cost."""
@@ -140,5 +140,5 @@ class TwoStageAsPublished:
     @classmethod
     def example(cls, schema: Schema) -> TwoStageAsPublished:
         """Return a small instance that fits a schema."""
-        target, *inputs = example_columns(schema)
+        target, *inputs = complete_numbers(schema)
         return cls(target, inputs=inputs[:2], second="nadaraya-watson")

@@ -1,1 +1,0 @@
-"""Forecast of a release's metrics from public facts, before any budget is spent."""

@@ -16,7 +16,7 @@ from textwrap import wrap
 
 from markupsafe import Markup, escape
 
-from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, Figure
+from sfumato.report.charts.plane import KEY_HEIGHT, KEY_WIDTH, Figure
 from sfumato.report.charts.svg import text_width
 
 IMAGES = Path(__file__).resolve().parent / "images"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.report.texts.glossary import as_markdown
+from sfumato.report.page import glossary_markdown
 
 PAGE = Path(__file__).parent / "glossary.md"
 IN_CODE = "\n## Words in the code\n"
 
 if __name__ == "__main__":
     _, heading, by_hand = PAGE.read_text(encoding="utf-8").partition(IN_CODE)
-    PAGE.write_text(as_markdown() + heading + by_hand, encoding="utf-8")
+    PAGE.write_text(glossary_markdown() + heading + by_hand, encoding="utf-8")

@@ -11,7 +11,7 @@ from photograph import hindrance, photograph
 
 import sfumato
 from sfumato.example import codebook, households
-from sfumato.report.comparison_page.page import comparison_page
+from sfumato.report.comparison_page import comparison_page
 
 ROWS, EPSILON, SEED = 5_000, 1, 7
 VIEWS = {

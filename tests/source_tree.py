@@ -40,6 +40,7 @@ def is_name(node: ast.AST) -> bool:
     return isinstance(node, ast.Name)
 
 
+@cache
 def lazy_homes(tree: ast.Module) -> dict[str, str]:
     """Return the names that a folder or the front resolves on first use, with the module of each."""
     if not any(isinstance(node, ast.Name) and node.id == "lazy_names" for node in ast.walk(tree)):

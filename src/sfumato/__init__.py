@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sfumato.privacy.accounting.event import Event as Event
     from sfumato.privacy.accounting.guarantee import Guarantee as Guarantee
     from sfumato.privacy.ledger.ledger import Ledger as Ledger
-    from sfumato.report.impact_assessment.form import dpia as dpia
+    from sfumato.report.impact_assessment import dpia as dpia
     from sfumato.risk.on_release.run import attack_release as attack_release
     from sfumato.schema.column import Column as Column
     from sfumato.schema.schema import Schema as Schema

@@ -28,8 +28,7 @@ from sfumato.errors import RiskError
 from sfumato.formatting import percent
 from sfumato.privacy.exact import at_least
 from sfumato.risk.auditing.audit import Audit, check_runs
-from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.lower_bounds import choose_bound_methods
+from sfumato.risk.auditing.lower_bounds import Claim, choose_bound_methods
 from sfumato.risk.auditing.runs import PairedRuns, WorldRuns
 
 __all__ = ["audit_mechanism"]

@@ -6,7 +6,6 @@ Tests that only look at a release share it: one that is recorded, one without a 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,6 +52,10 @@ class Case:
     def formal(self) -> bool:
         return bool(self.info.formal)
 
+    @property
+    def rows(self) -> int | None:
+        return 400 if self.info.makes == "rows" else None
+
     def columns(self, schema) -> list[str]:
         method = self.make(schema)
         return list(method.released_columns(schema) if hasattr(method, "released_columns") else schema.releasable)
@@ -64,6 +67,18 @@ each_method = pytest.mark.parametrize("case", CASES, ids=lambda case: case.info.
 
 def as_mapping(data) -> dict:
     return dict(data) if isinstance(data, sfumato.table.writing.frames.ReleasedTables) else {("data",): data}
+
+
+FRAMES = {
+    "pandas": (lambda frame: frame, pd.DataFrame),
+    "polars": (pl.from_pandas, pl.DataFrame),
+    "arrow": (lambda frame: pa.Table.from_pandas(frame, preserve_index=False), pa.Table),
+}
+
+
+def other_kind(case: Case) -> str:
+    """Return the kind of frame besides pandas that a method is tried with."""
+    return ("polars", "arrow")[CASES.index(case) % 2]
 
 
 def book_for(schema: Schema, folder: Path) -> Ledger:
@@ -89,8 +104,7 @@ def recorded(frame, schema, tmp_path_factory) -> Callable[[Case], Recorded]:
     def of(case: Case) -> Recorded:
         ledger = book_for(schema, tmp_path_factory.mktemp(case.info.name))
         with heard(ledger) as entries:
-            table, rows = sfumato.read(frame, schema), 400 if case.info.makes == "rows" else None
-            made = sfumato.release(table, case.make(schema), ledger=ledger, rows=rows)
+            made = sfumato.release(sfumato.read(frame, schema), case.make(schema), ledger=ledger, rows=case.rows)
         return Recorded(made, ledger, tuple(entries))
 
     return of
@@ -113,11 +127,12 @@ def heard(ledger: Ledger) -> Iterator[list[int]]:
 
 @pytest.fixture(scope="module")
 def unrecorded(frame, schema) -> Callable[..., sfumato.Release]:
-    """Return the release of a method without a ledger, with a seed or, by default, with secure noise."""
+    """Return the release of a method without a ledger: with secure noise and 400 rows, or with a seed."""
 
     @cache
-    def of(case: Case, seed: int | None = None) -> sfumato.Release:
-        return sfumato.release(sfumato.read(frame, schema), case.make(schema), seed=seed)
+    def of(case: Case, kind: str, seed: int | None = None) -> sfumato.Release:
+        table, rows = sfumato.read(FRAMES[kind][0](frame), schema), case.rows if seed is None else None
+        return sfumato.release(table, case.make(schema), seed=seed, rows=rows)
 
     return of
 
@@ -143,30 +158,24 @@ def test_plans_from_the_schema_alone(case: Case, schema):
     assert json.loads(made.model_dump_json())["table"] == schema.name
 
 
-FRAMES = {
-    "pandas": (lambda frame: frame, pd.DataFrame),
-    "polars": (pl.from_pandas, pl.DataFrame),
-    "arrow": (lambda frame: pa.Table.from_pandas(frame, preserve_index=False), pa.Table),
-}
-
-
 def frames_by_method() -> list:
     """Return every method with each kind of frame; ``make test`` takes pandas, and the two others in turn."""
     return [
-        pytest.param(case, kind, id=f"{kind}-{case.info.name}", marks=[pytest.mark.thorough] * (kind == left_out))
-        for case, left_out in zip(CASES, itertools.cycle(["polars", "arrow"]), strict=False)
+        pytest.param(
+            case,
+            kind,
+            id=f"{kind}-{case.info.name}",
+            marks=[pytest.mark.thorough] * (kind not in ("pandas", other_kind(case))),
+        )
+        for case in CASES
         for kind in FRAMES
     ]
 
 
 @pytest.mark.parametrize(("case", "kind"), frames_by_method())
-def test_frames_come_back_in_the_kind_that_came_in(case: Case, kind, frame, schema, unrecorded):
-    source, expected = FRAMES[kind]
-    if kind == "pandas":
-        made = unrecorded(case)
-    else:
-        made = sfumato.release(sfumato.read(source(frame), schema), case.make(schema))
-    assert all(isinstance(f, expected) for f in as_mapping(made.data).values())
+def test_frames_come_back_in_the_kind_that_came_in(case: Case, kind, recorded, unrecorded):
+    made = recorded(case).release if kind == "pandas" else unrecorded(case, kind)
+    assert all(isinstance(f, FRAMES[kind][1]) for f in as_mapping(made.data).values())
 
 
 @each_method
@@ -189,20 +198,19 @@ def test_schema_bounds_and_rules_are_kept(case: Case, frame, schema, recorded):
 
 
 @each_method
-def test_repeatable_when_seeded_and_not_otherwise(case: Case, frame, schema, unrecorded):
-    def fresh(seed):
-        return as_mapping(sfumato.release(sfumato.read(frame, schema), case.make(schema), seed=seed).data)
-
-    first, again, other = as_mapping(unrecorded(case, 7).data), fresh(7), fresh(8)
+def test_repeatable_when_seeded_and_not_otherwise(case: Case, recorded, unrecorded):
+    """Of two runs alike one gets the rows in another kind of frame."""
+    ways = ("pandas", 7), ("arrow", 7), ("pandas", 8)
+    first, again, other = (unrecorded(case, *way).tables for way in ways)
     assert all(first[k].equals(again[k]) for k in first)
     assert not all(first[k].equals(other[k]) for k in first)
-    secure = [as_mapping(unrecorded(case).data), fresh(None)]
+    secure = recorded(case).release.tables, unrecorded(case, other_kind(case)).tables
     assert not all(secure[0][k].equals(secure[1][k]) for k in secure[0])
 
 
 @each_method
 def test_seeded_runs_are_stamped(case: Case, unrecorded):
-    made = unrecorded(case, 7)
+    made = unrecorded(case, "pandas", 7)
     assert "not for release" in made.stamp
     assert "NOT FOR RELEASE" in made.guarantee.statement()
     assert all(event.randomness == "seeded" for event in made.events)
@@ -243,7 +251,7 @@ def test_the_ledger_holds_what_the_release_says(case: Case, schema, recorded):
 
 @each_method
 def test_without_a_ledger_the_statement_says_so(case: Case, unrecorded):
-    assert "not recorded" in unrecorded(case).guarantee.statement()
+    assert "not recorded" in unrecorded(case, other_kind(case)).guarantee.statement()
 
 
 @each_method

@@ -28,7 +28,7 @@ from sfumato.privacy.accounting.accountant import basic_composition, release_gua
 from sfumato.privacy.accounting.composition import compose_losses
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.privacy_filter import FilterUse
-from sfumato.report.impact_assessment.form import dpia
+from sfumato.report.impact_assessment import dpia
 
 FRAME = pd.DataFrame({"city": ["Bern"] * 900 + ["Zug"] * 300, "age": [20 + i % 40 for i in range(1200)]})
 SUM = (Fraction("5.1"), Fraction(1, 10**9))

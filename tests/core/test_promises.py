@@ -18,7 +18,7 @@ from sfumato.mechanisms.counts.histogram import Histogram
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.ledger import Ledger
 from sfumato.report.texts.guarantee import public_identifiers
-from sfumato.report.texts.headline import explanation
+from sfumato.report.texts.summary import explanation
 
 
 class Mixed(Histogram):

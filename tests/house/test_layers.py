@@ -10,7 +10,9 @@ import layers
 import pytest
 
 import sfumato
+from source_tree import tree_of
 
+pytestmark = pytest.mark.xdist_group("source")  # parsed once, for all tests that read it
 SOURCE = Path(sfumato.__file__).parent
 
 HEIGHTS = layers.heights()
@@ -20,10 +22,10 @@ FRONT = ("cli", "papers")
 
 
 @cache
-def imported(text: str) -> list[str]:
-    """Return every module of the package that a text imports, wherever the import stands."""
+def imported(tree: ast.Module) -> list[str]:
+    """Return every module of the package that a module imports, wherever the import stands."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == "sfumato":
@@ -39,10 +41,10 @@ def floor_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def upward(floor: str, text: str) -> list[str]:
-    """Return the imports of a text of one floor that do not go down or stay inside it."""
+def upward(floor: str, tree: ast.Module) -> list[str]:
+    """Return the imports of a module of one floor that do not go down or stay inside it."""
     wrong: list[str] = []
-    for name in imported(text):
+    for name in imported(tree):
         target = name.split(".")[1] if "." in name else None
         above = floor not in FRONT if target is None else HEIGHTS.get(target, len(HEIGHTS)) >= HEIGHTS[floor]
         if target != floor and (above or name == "relative"):
@@ -59,7 +61,7 @@ def test_every_folder_is_a_floor_and_every_floor_is_there():
 
 
 def test_no_module_imports_from_above():
-    found = {str(path.relative_to(SOURCE)): upward(floor_of(path), path.read_text()) for path in MODULES}
+    found = {str(path.relative_to(SOURCE)): upward(floor_of(path), tree_of(path)) for path in MODULES}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
@@ -75,12 +77,12 @@ def test_no_module_imports_from_above():
     ],
 )
 def test_an_import_from_above_is_found_wherever_it_stands(mutant):
-    assert upward("mechanisms", mutant)
+    assert upward("mechanisms", ast.parse(mutant))
 
 
 def test_imports_from_below_and_from_beside_are_allowed():
     text = "from sfumato.mechanisms.counts import Histogram\nfrom sfumato.schema import Schema\nimport numpy\n"
-    assert upward("mechanisms", text) == []
+    assert upward("mechanisms", ast.parse(text)) == []
 
 
 def test_no_method_imports_another():
@@ -88,7 +90,7 @@ def test_no_method_imports_another():
     found: dict[str, list[str]] = {}
     for path in methods.rglob("*.py"):
         own = path.relative_to(methods).parts[0]
-        others = [name.split(".")[2] for name in imported(path.read_text()) if name.startswith("sfumato.mechanisms.")]
+        others = [name.split(".")[2] for name in imported(tree_of(path)) if name.startswith("sfumato.mechanisms.")]
         shared = {folder.stem for folder in methods.glob("*.py")}
         found[str(path.relative_to(methods))] = sorted({name for name in others if name != own} - shared)
     assert {name: others for name, others in found.items() if others} == {}
@@ -97,7 +99,7 @@ def test_no_method_imports_another():
 def test_nothing_imports_the_papers():
     for path in MODULES:
         if floor_of(path) != "papers":
-            assert not any(name.startswith("sfumato.papers") for name in imported(path.read_text())), path
+            assert not any(name.startswith("sfumato.papers") for name in imported(tree_of(path))), path
 
 
 def test_the_picture_is_drawn_from_the_same_list():

@@ -17,6 +17,7 @@ from sfumato.lazy import HOOKS, load_object
 from sfumato.schema.file_formats import FILE_FORMATS
 from source_tree import MODULES, SOURCE, defined, is_text, lazy_homes, tree_of
 
+pytestmark = pytest.mark.xdist_group("source")  # parsed once, for all tests that read it
 ADDRESS = re.compile(r"sfumato(\.\w+)+:\w+")
 
 

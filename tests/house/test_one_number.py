@@ -15,7 +15,7 @@ from sfumato.metrics.association import STRONG
 from sfumato.metrics.catalogue import CATALOGUE, metric
 from sfumato.metrics.evaluation_input import open_evaluation_input
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.report.release_page.relations import strongest_associations
+from sfumato.report.release_page.associations import strongest_associations
 from sfumato.table.rows import stream_column_arrays
 
 NAMES = ("tvd_1_q16", "tvd_2_q16")

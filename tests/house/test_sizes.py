@@ -19,6 +19,7 @@ from sfumato.core.registry import REGISTRY
 from sfumato.lazy import HOOKS
 from source_tree import MODULES, SOURCE, lazy_homes, tree_of
 
+pytestmark = pytest.mark.xdist_group("source")  # parsed once, for all tests that read it
 VERIFY_MODULES, VERIFY_LINES = 160, 20_000
 ABOVE_BUNDLE = ("metrics", "evaluate", "risk", "report", "cli", "workbench", "papers")
 """Folders of which `verify` may run hooks, and import nothing."""

@@ -16,11 +16,10 @@ from sfumato.example import codebook, households
 from sfumato.mechanisms.mean_curve import MeanCurve
 from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.papers.two_stage.blend_curves import blend_curves, blend_page
-from sfumato.report.attack_page.page import attack_page
+from sfumato.report.attack_page import attack_page
 from sfumato.report.calibration_page import calibration_page
-from sfumato.report.comparison_page.page import comparison_page
-from sfumato.report.homogeneity_page import homogeneity_page
-from sfumato.report.sweep_page import sweep_page
+from sfumato.report.comparison_page import comparison_page
+from sfumato.report.risk_pages import homogeneity_page, sweep_page
 from sfumato.risk import attack_release
 from sfumato.risk.homogeneity import Cells, curves, several_curves
 from sfumato.risk.simulated.epsilon_sweep import epsilon_sweep

@@ -14,9 +14,9 @@ from report.reading import words_of
 from sfumato import Contingency, Histogram, Ledger, Schema
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.errors import BundleError
-from sfumato.report.attack_page.nist_800_226 import hazard_points
-from sfumato.report.impact_assessment.blanks import DOTS, dotted_lines
+from sfumato.report.impact_assessment import DOTS, dotted_lines
 from sfumato.report.page import escape_markdown
+from sfumato.report.privacy_criteria import hazard_points
 from sfumato.report.texts import Texts
 from sfumato.report.texts.guarantee import three_sentences
 

@@ -12,8 +12,8 @@ from comparison.people import people, table
 from sfumato import Schema
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.errors import BundleError
-from sfumato.report.attack_page.nist_800_226 import hazard_points, pyramid_points
-from sfumato.report.attack_page.page import attack_page
+from sfumato.report.attack_page import attack_page
+from sfumato.report.privacy_criteria import hazard_points, pyramid_points
 from sfumato.risk import attack_release
 from sfumato.schema.column import Column
 

@@ -15,9 +15,8 @@ from sfumato.errors import BundleError
 from sfumato.report.charts.axis import ticks
 from sfumato.report.charts.heatmap import HeatmapAxis, heatmap
 from sfumato.report.charts.histogram import HistogramBins, histogram
-from sfumato.report.comparison_page.column_cards import column_cards
-from sfumato.report.comparison_page.measures import measure_rows, nearness
-from sfumato.report.comparison_page.page import comparison_page, equivalent_rows_text
+from sfumato.report.comparison_cards import column_cards, measure_rows, nearness
+from sfumato.report.comparison_page import comparison_page, equivalent_rows_text
 
 LARGEST_PAGE = 5_000_000
 
@@ -69,7 +68,7 @@ def test_every_measure_stands_beside_its_yardstick(page, found):
     for measure in found.measures.values():
         assert measure.words in text and measure.name in text
     assert "0.061 0.048 to 0.079 0.012 0.009 to 0.016" in text
-    rows = {row.title: row for row in measure_rows(found)}
+    rows = {row.name: row for row in measure_rows(found)}
     assert rows["Single columns"].standing == "5.1 times a second real sample"
     assert (rows["Share of skill kept"].standing, rows["Share of skill kept"].nearness) == (
         "85 % of a second real sample",

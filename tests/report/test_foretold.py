@@ -7,6 +7,7 @@ import pytest
 
 import sfumato
 from sfumato import AIM, Schema
+from sfumato.bundle import description
 from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import DOCUMENT
@@ -14,7 +15,7 @@ from sfumato.bundle.verify import verify_bundle
 from sfumato.core.forecast import ColumnForecast, Forecast
 from sfumato.core.forecast_checks import public_row_count
 from sfumato.evaluate import forecast as home
-from sfumato.report.texts.verdict import quality_lines
+from sfumato.report.texts.summary import quality_lines
 
 SCHEMA = Schema.parse("""
 [table]
@@ -33,6 +34,14 @@ FRAME = pd.DataFrame({"age": [i % 20 for i in range(600)], "sex": ["fm"[i % 3 > 
 def bundle(tmp_path_factory):
     made = sfumato.release(sfumato.read(FRAME, SCHEMA), AIM(epsilon=1), rows=50, ledger=False, seed=1)
     return made.save(tmp_path_factory.mktemp("expected") / "bundle")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """Let each test plan anew: the forecast of a release is kept, and these tests put others in its place."""
+    description._foreseen.cache_clear()
+    yield
+    description._foreseen.cache_clear()
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from report.comparisons import comparison
-from sfumato.report.comparison_page.page import comparison_page
-from sfumato.report.page import add_navigation_and_glossary, link_glossary_terms, sections
-from sfumato.report.texts.glossary import as_markdown, terms
+from sfumato.report.comparison_page import comparison_page
+from sfumato.report.page import add_navigation_and_glossary, glossary_markdown, link_glossary_terms, sections, terms
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -57,7 +56,7 @@ def test_every_term_has_one_meaning_and_stands_in_order():
 
 
 def test_the_glossary_of_the_docs_is_this_one():
-    assert (DOCS / "glossary.md").read_text(encoding="utf-8").startswith(as_markdown())
+    assert (DOCS / "glossary.md").read_text(encoding="utf-8").startswith(glossary_markdown())
 
 
 @pytest.mark.parametrize("hostile", ["</p><p>noise", "<b>epsilon", 'noise" onclick="x'])

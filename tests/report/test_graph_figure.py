@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato import AIM, MST
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable
+from sfumato.report.cards import edges_of
 from sfumato.report.charts.column_graph import LEVEL_LABELS, ColumnGraph, graph_picture, order_on_circle
-from sfumato.report.release_page.association_cards import MOST_DRAWN, column_graph_of, measured_graph
+from sfumato.report.release_page.associations import MOST_DRAWN, column_graph_of, measured_graph
 from sfumato.report.release_page.column_cards import NoiseReach
-from sfumato.report.release_page.points import edges_of
-from sfumato.report.texts.statistics import statistics
+from sfumato.report.texts.numbers import statistics
 
 LINE_HEIGHT = 12
 NAME = re.compile(

@@ -7,7 +7,7 @@ import re
 import struct
 import zlib
 
-from sfumato.report.charts.image import ImageMark
+from sfumato.report.charts.svg import ImageMark
 
 
 def test_pixels_come_back_from_the_file():

@@ -21,8 +21,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.report.charts.heatmap import HeatmapAxis, heatmap
 from sfumato.report.release_page.data import MOST_TABLES, data_section
-from sfumato.report.release_page.marginal_cards import ReleasedMarginal, cell_labels, marginal_card
-from sfumato.report.release_page.marginal_maps import map_card
+from sfumato.report.release_page.marginals import ReleasedMarginal, cell_labels, map_card, marginal_card
 from sfumato.report.release_page.page import public_report
 from sfumato.schema.column import Column
 

@@ -12,7 +12,7 @@ from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.stage_noise import StageNoise
 from sfumato.report.charts.histogram import HistogramBins, histogram
 from sfumato.report.release_page.data import data_section
-from sfumato.report.release_page.marginal_cards import ReleasedMarginal, merged_cells, smoothed_density
+from sfumato.report.release_page.marginals import ReleasedMarginal, merged_cells, smoothed_density
 from sfumato.sampling.fine_cells import cell_widths
 from sfumato.schema.column import Column
 

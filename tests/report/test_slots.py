@@ -10,8 +10,7 @@ import pytest
 
 from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.category_marks import Bars, BarSeries, Boxes, BoxMark, CategoryAxis
-from sfumato.report.charts.figure import figure_html
-from sfumato.report.charts.plane import NARROW, WIDE
+from sfumato.report.charts.plane import NARROW, WIDE, figure_html
 from sfumato.report.charts.svg import LETTER, text_width
 
 NAMES = ("SH", "Random", "RanWeibull", "RanCauchy", "SH, as printed")

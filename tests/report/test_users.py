@@ -24,8 +24,7 @@ from sfumato.errors import UndrawnPageWarning
 from sfumato.report import bundle_pages
 from sfumato.report.blocks import CodeBlock
 from sfumato.report.page import escape_markdown, to_markdown
-from sfumato.report.readme.contact_and_files import contact_section
-from sfumato.report.readme.readme import readme_of
+from sfumato.report.readme_page import contact_section, readme_of
 
 ODD = Schema.parse("""
 [table]

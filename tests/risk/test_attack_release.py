@@ -18,8 +18,8 @@ from comparison.people import noise, people, schema, table
 from risk.released_people import LEAKED, leaking
 from sfumato.errors import ArgumentError, RiskError, SchemaError, TableError
 from sfumato.risk import attack_release
+from sfumato.risk.attacks.attack import fisher_p_value
 from sfumato.risk.attacks.attacker_view import AttackerView
-from sfumato.risk.attacks.attempt import fisher_p_value
 from sfumato.risk.attacks.membership import max_gap_p_value, threshold
 from sfumato.risk.attacks.singling_out import matches, multivariate_predicates, univariate_predicates
 from sfumato.risk.on_release.judge import holm, judge_attacks

@@ -23,8 +23,7 @@ from sfumato.metrics.confidence import binomial_lower, binomial_upper
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.zcdp import ZCDPFilter
 from sfumato.privacy.noise.noise_recorder import active_recorder
-from sfumato.risk.auditing.claim import Claim
-from sfumato.risk.auditing.lower_bounds import Point, betting_lower_bound
+from sfumato.risk.auditing.lower_bounds import Claim, Point, betting_lower_bound
 from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
 
 pytestmark = pytest.mark.statistical

@@ -18,7 +18,7 @@ from sfumato.errors import RiskError
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.exact import at_least
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.report.homogeneity_page import homogeneity_page
+from sfumato.report.risk_pages import homogeneity_page
 from sfumato.report.texts.homogeneity_answers import epsilon_answer, epsilon_choice_caution, percent, risk_answer
 from sfumato.risk.homogeneity.cell_risk import local
 from sfumato.risk.homogeneity.cells import Cells, weighted_mean

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import ResourceError, RiskError
-from sfumato.report.homogeneity_page import homogeneity_page
+from sfumato.report.risk_pages import homogeneity_page
 from sfumato.report.texts.homogeneity_answers import epsilon_answer, risk_answer
 from sfumato.risk.homogeneity import (
     Cells,

@@ -33,7 +33,7 @@ def test_a_plan_shows_four_things(budgeted):
     assert found.trouble is None and found.budget_trouble is None
     assert found.cost.startswith("epsilon 1") and found.budget == "5 of 5 left before, 4 after"
     assert found.verdict and found.expected
-    assert "attempts" in found.risk[0] and len(found.others) == 2 * plan.EACH_SIDE
+    assert "guess that is right" in found.risk[0] and len(found.others) == 2 * plan.EACH_SIDE
     assert "epsilon = 1" in found.sentence
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.errors import SchemaError, TableError, UnansweredQuestionError, UnchangedDraftError
+from sfumato.workbench.project import SCHEMA
 from sfumato.workbench.views import table
 from workbench.conftest import people
 
@@ -69,7 +70,7 @@ def test_confirming_needs_a_source_and_says_where(opened):
 
 def test_an_edit_opens_the_schema_again(confirmed):
     confirmed.edit("age", high="130")
-    assert confirmed.schema is None and not confirmed.schema_path.exists()
+    assert confirmed.schema is None and not (confirmed.folder / SCHEMA).exists()
 
 
 def test_whose_rows_is_asked_where_people_repeat(project, tmp_path):

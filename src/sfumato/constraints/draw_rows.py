@@ -28,35 +28,29 @@ from sfumato.constraints.repair import MOST_JUDGED, RepairedRows, count_repairs,
 from sfumato.progress import report_progress
 from sfumato.sampling.values import (
     Codes,
-    Masked,
     RowIndices,
     Values,
     draw_values,
-    levels_of,
     overwrite_rows,
     rows_at,
     rows_table,
+    values_of_column,
 )
 from sfumato.schema import Schema
-from sfumato.schema.column import Column
 
 DrawCodes = Callable[[int], Codes]
 
 DrawValues = Callable[[int], Values]
 
 REDRAWS = 50
-
 """Rounds at most in which rows that break a rule are drawn again. How many there are follows from released numbers and
 fresh coins, never from the private rows, so the time that they take tells nothing that the release does not."""
-
 LEAST_HELP = 0.05
-
 """Share of the rows drawn again that must turn out good: below it more rounds would cost more than they bring."""
 
 PUBLIC_ROWS = 2000
 
 BATCH_ROWS = 1 << 18
-
 """Rows that are drawn together: 100 MB for ten columns."""
 
 
@@ -255,13 +249,3 @@ def _drawn_again_in_place(
         overwrite_rows(values, bad, fresh)
         bad = bad[~keeps_rules(schema, fresh)]
     return bad
-
-
-def values_of_column(column: Column, codes_or_numbers: NDArray[Any]) -> Masked:
-    """Return one column as it is released, and which values are missing: NaN of numbers, the last code of levels."""
-    if column.is_ordered:
-        missing = np.isnan(codes_or_numbers)
-        whole = np.where(missing, 0, codes_or_numbers)
-        return (whole.astype(np.int64) if column.is_discrete else whole), missing
-    missing = codes_or_numbers == column.present_size
-    return levels_of(column)[np.where(missing, 0, codes_or_numbers)], missing

@@ -88,11 +88,8 @@ def _values_by_mass(target: ColumnPartition, place: int, mass: FloatArray, rises
 
 
 LEAST_SHARE, LEAST_STRANGE = 0.1, 0.25
-
 """Share of a place below which a value of the target is taken for noise there: one that a neighbour has, or not."""
-
 FAINT = 1e-3
-
 """Weight of the commonest values at places of which nothing is told, where rules forbid some values."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.constraints.clauses import keeps_rules
-from sfumato.constraints.structural_zeros import IntervalCells
+from sfumato.constraints.structural_zeros import IntervalCells, cells_of, interval_hulls
 from sfumato.sampling.values import Values, codes_of
 from sfumato.sampling.written_forms import as_written
 from sfumato.schema import Schema
-from sfumato.schema.column import Column, day_number
+from sfumato.schema.column import Column
 
 MOST_PLACES = 2048
 """Places of a column in rows: the table of two columns must stay small."""
@@ -29,11 +29,13 @@ BROKEN_WEIGHT = 1e-3
 """Weight of a drawn row that breaks another rule: it tells only where no other row does."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnPartition:
     """One column in places: what lies in each (levels, or intervals, or None for missing) and a value for each."""
 
     column: Column
+    places: NDArray[Any]
+    """The place of each code."""
     keys: tuple[tuple[Any, ...], ...]
     values: tuple[Any, ...]
     shares: tuple[FloatArray, ...] | None = None
@@ -86,7 +88,7 @@ def partition_of(
         keys = tuple((_interval(column, int(part[0]), int(part[-1])),) for part in codes)
     else:
         keys = tuple(tuple(_interval(column, int(code), int(code)) for code in part) for part in codes)
-    return ColumnPartition(column, keys, tuple(values), parts)
+    return ColumnPartition(column, places, keys, tuple(values), parts)
 
 
 def _interval(column: Column, first: int, last: int) -> tuple[Any, Any] | None:
@@ -109,21 +111,11 @@ def _firsts(column: Column) -> list[Any]:
 
 def cells_of_places(cut: ColumnPartition) -> IntervalCells:
     """Return what lies in the places as cells on which rules are evaluated, one for each key."""
-    column, keys = cut.column, list(chain.from_iterable(cut.keys))
-    absent = np.array([key is None for key in keys], dtype=bool)
-    if column.is_ordered:
-        low, high = (np.array([0 if k is None else _number(k[end]) for k in keys], float) for end in (0, 1))
-        if not column.is_discrete:
-            high = np.where(high < column.numeric_bounds[1], np.nextafter(high, -np.inf), high)
-        return IntervalCells(low, high, ~absent, absent)
-    numeric = all(isinstance(level, int) for level in column.levels)
-    points = np.empty(len(keys), dtype=float if numeric else object)
-    points[:] = [column.levels[0] if key is None else key for key in keys]
-    return IntervalCells(points, points, ~absent, absent)
-
-
-def _number(value: Any) -> float:
-    return float(day_number(value) if hasattr(value, "isoformat") else value)
+    cells = cells_of(cut.column)
+    if cut.column.is_ordered and cut.shares is None:
+        return interval_hulls(cells, cut.places, len(cut.keys))
+    order = np.argsort(cut.places, kind="stable")
+    return IntervalCells(*(part[order] for part in cells))
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,18 @@ def _level_points(column: Column) -> NDArray[Any]:
     return np.array(column.levels, dtype=float if numeric else object)
 
 
+def interval_hulls(cells: IntervalCells, groups: NDArray[Any], size: int) -> IntervalCells:
+    """Return each group of ordered cells as one cell: the hull of its intervals."""
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    there = cells.present
+    np.minimum.at(low, groups[there], cells.low[there])
+    np.maximum.at(high, groups[there], cells.high[there])
+    present, absent = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    present[groups[there]] = True
+    absent[groups[cells.absent]] = True
+    return IntervalCells(np.where(present, low, 0.0), np.where(present, high, 0.0), present, absent)
+
+
 @dataclass(frozen=True)
 class _CellAlgebra:
     """Rules on cells: each connective keeps what either side may be, as if the sides did not hang together."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
+
+if TYPE_CHECKING:
+    from sfumato.report.cards import ColumnCard
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ class ChartBlock:
     picture: Markup | str = ""
     tables: tuple[TableBlock, ...] = ()
     unfold: str = "Table of values"
+    beside: bool = False
+    """Whether the picture stands beside its notes."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +146,10 @@ class MeasuredRow:
     words: str
     cells: tuple[tuple[str, str], ...]
     picture: Markup
-    standing: str
-    nearness: str
+    standing: str = ""
+    nearness: str = ""
+    code: str = ""
+    """The name by which programs know it."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,61 @@ class MeasureTable:
     """What the two marks of the pictures are."""
 
 
+@dataclass(frozen=True)
+class BigNumber:
+    """A number in large type, and its unit."""
+
+    kind = "number"
+    number: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class RankedItem:
+    """One of the worst: what it is, where its card stands (if it has one), and how far off."""
+
+    words: str
+    place: str = ""
+    standing: str = ""
+    nearness: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Items in order, the worst first."""
+
+    kind = "ranking"
+    items: tuple[RankedItem, ...]
+
+
+@dataclass(frozen=True)
+class PairCard:
+    """The association of two columns on both sides: strengths and maps are true first, then synthetic."""
+
+    names: tuple[str, str]
+    measure: str
+    strengths: tuple[str, str]
+    distance: str
+    nearness: str
+    chart: Markup
+    maps: tuple[Markup, Markup] | None
+
+
+@dataclass(frozen=True)
+class Deck:
+    """Many cards of columns or of pairs on both sides, with a search, an order and an index over those of columns."""
+
+    kind = "deck"
+    name: Literal["columns", "relations"]
+    notes: tuple[str, ...]
+    sides: tuple[str, str]
+    cards: tuple[ColumnCard, ...] | tuple[PairCard, ...]
+    search: tuple[str, ...] = ()
+    """What stands in the field, and what it is for those who cannot see it."""
+    orders: tuple[tuple[str, str], ...] = ()
+    index: str = ""
+
+
 Block = (
     Paragraphs
     | BulletList
@@ -167,8 +230,11 @@ Block = (
     | ChartBlock
     | Verdict
     | MeasureTable
+    | BigNumber
+    | Ranking
+    | Deck
 )
-OPEN = (Cards, ChartBlock, Verdict)
+OPEN = (Cards, ChartBlock, Verdict, Deck)
 """Blocks with a frame of their own; all others of a section stand in a panel."""
 
 

@@ -18,8 +18,8 @@ from sfumato.formatting import percent
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.blocks import BulletList, Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.figure import figure_html
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark, describe_ends, lines
+from sfumato.report.charts.plane import figure_html
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.version import __version__

@@ -1,4 +1,4 @@
-"""The page builder: sections of blocks as self-contained HTML or as Markdown.
+"""The page builder: sections of blocks as self-contained HTML or as Markdown, with navigation and glossary.
 
 A template writes headings and prose and nothing else. Here every second heading with an id becomes a link of the
 navigation, and every word of the glossary is linked where it is first used in prose and explained at the end. All
@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -23,7 +24,7 @@ from markupsafe import Markup, escape
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.report.blocks import Block, BulletList, CodeBlock, Page, Paragraphs, Section, TableBlock
-from sfumato.report.texts.glossary import Term, terms
+from sfumato.report.texts import text_file
 from sfumato.version import __version__
 
 HEADER, SECTIONS, WORDS = '<header class="top">', "<!--sections-->", "<!--words-->"
@@ -32,6 +33,67 @@ PROSE = re.compile(r"<(p|dd|li)\b(?![^>]*data-plain)[^>]*>[^<]*(?:<(?!/?\1\b)[^>
 PIECE = re.compile(r"<[^>]*>|[^<]+")
 SKIPPED = {"a", "code", "pre", "svg", "button", "label", "select", "table", "b", "h3", "h4", "summary"}
 """Nothing is linked inside these: links, code, pictures, tables and what can be pressed."""
+FOLDER, STYLE, INTERACT = "templates", "style.css", "interact.js"
+PLAIN = re.compile(r"[^A-Za-z0-9 .,:_-]")
+LONGEST = 60
+SHORT = 16
+"""Digits of the fingerprint that stand on a sheet; the sheet with the signatures has all of them."""
+SHEET = """
+@page {{
+  @top-left {{ content: "Sfumato release: {table}"; }}
+  @top-right {{ content: "{stamp}{day}"; }}
+  @bottom-left {{ content: "fingerprint {fingerprint}"; }}
+}}
+"""
+SIGNS = re.compile(r"([\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=\w+;|#))")
+"""What would be read as a mark: an underscore only where it is not inside a word."""
+START = re.compile(r"^(\s*)(#{1,6}\s|[-+]\s|=+$|-+$|\d+[.)]\s)")
+
+
+class Term(NamedTuple):
+    """A word, what it means in a sentence or two, and other forms of it that are linked as well."""
+
+    name: str
+    meaning: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All forms of the word."""
+        return self.name, *self.others
+
+    @property
+    def place(self) -> str:
+        """The name of its anchor.
+
+        >>> Term("Cramér's V", "").place
+        'word-cramers-v'
+        """
+        plain = unicodedata.normalize("NFKD", self.name).encode("ascii", "ignore").decode().replace("'", "")
+        return f"word-{re.sub(r'[^a-z0-9]+', '-', plain.lower()).strip('-')}"
+
+
+terms = tuple(Term(name, each["meaning"], tuple(each.get("also", ()))) for name, each in text_file("glossary").items())
+"""Every term, by its name."""
+_NAMES = re.compile(
+    r"(?<![\w&;-])(?:"
+    + "|".join(
+        re.escape(str(escape(name)))
+        for name in sorted({name for term in terms for name in term.names}, key=len, reverse=True)
+    )
+    + r")(?![\w-])",
+    re.IGNORECASE,
+)
+
+
+def glossary_markdown() -> str:
+    """Return docs/glossary.md; docs/make_glossary.py writes it."""
+    lead = "The words of the reports and of these pages. Every report explains those that it uses at its end."
+    lines = ["# Glossary", "", lead, "", "## Words"]
+    for term in terms:
+        also = f" Also: {', '.join(term.others)}." if term.others else ""
+        lines += ["", f"### {term.name}", "", f"{term.meaning}{also}"]
+    return "\n".join([*lines, ""])
 
 
 def add_navigation_and_glossary(page: str) -> str:
@@ -43,22 +105,13 @@ def add_navigation_and_glossary(page: str) -> str:
     return f"{page[:start]}{linked}{words}{page[end + len(WORDS) :]}"
 
 
-class NavigationItem(NamedTuple):
-    """A section of a page: where it is, and its words in the navigation, escaped already."""
-
-    place: str
-    words: str
-
-
-def sections(main: str) -> list[NavigationItem]:
-    """Return the sections of a page.
+def sections(main: str) -> list[tuple[str, str]]:
+    """Return the place of each section of a page, and its words in the navigation, escaped already.
 
     >>> sections('<h2 id="data">The <em>data</em></h2><h2>none</h2><h2 id="x" data-short="Short">Long words</h2>')
-    [NavigationItem(place='data', words='The data'), NavigationItem(place='x', words='Short')]
+    [('data', 'The data'), ('x', 'Short')]
     """
-    return [
-        NavigationItem(place, short or re.sub(r"<[^>]*>", "", words)) for place, short, words in HEADING.findall(main)
-    ]
+    return [(place, short or re.sub(r"<[^>]*>", "", words)) for place, short, words in HEADING.findall(main)]
 
 
 def _navigation(main: str) -> str:
@@ -75,7 +128,7 @@ def link_glossary_terms(main: str) -> tuple[str, list[Term]]:
 
     Prose is what stands in paragraphs, lists and definitions; ``data-plain`` marks those that hold data.
     """
-    left = {name.lower(): term for term in terms for name in (term.name, *term.others)}
+    left = {name.lower(): term for term in terms for name in term.names}
     used: list[Term] = []
     parts: list[str] = []
     place = 0
@@ -108,22 +161,11 @@ def _with_links(text: str, left: dict[str, Term], used: list[Term]) -> str:
         if term is None:
             return word.group()
         used.append(term)
-        for name in (term.name, *term.others):
+        for name in term.names:
             left.pop(name.lower(), None)
         return f'<a class="term" href="#{term.place}">{word.group()}</a>'
 
     return _NAMES.sub(link, text) if left else text
-
-
-_NAMES = re.compile(
-    r"(?<![\w&;-])(?:"
-    + "|".join(
-        re.escape(str(escape(name)))
-        for name in sorted({n for term in terms for n in (term.name, *term.others)}, key=len, reverse=True)
-    )
-    + r")(?![\w-])",
-    re.IGNORECASE,
-)
 
 
 def _glossary(used: list[Term]) -> str:
@@ -136,9 +178,6 @@ def _glossary(used: list[Term]) -> str:
     heading = '<h2 id="glossary" data-short="Words">Words on this page</h2>'
     listed = f'<div class="panelled"><dl>{items}</dl></div>'
     return f'<section class="glossary" aria-labelledby="glossary">{heading}{listed}</section>\n'
-
-
-FOLDER, STYLE, INTERACT = "templates", "style.css", "interact.js"
 
 
 def render_page(template: str, **context: Any) -> str:
@@ -171,19 +210,6 @@ def _read(name: str) -> str:
     return resources.files("sfumato.report").joinpath(FOLDER, name).read_text(encoding="utf-8")
 
 
-PLAIN = re.compile(r"[^A-Za-z0-9 .,:_-]")
-LONGEST = 60
-SHORT = 16
-"""Digits of the fingerprint that stand on a sheet; the sheet with the signatures has all of them."""
-SHEET = """
-@page {{
-  @top-left {{ content: "Sfumato release: {table}"; }}
-  @top-right {{ content: "{stamp}{day}"; }}
-  @bottom-left {{ content: "fingerprint {fingerprint}"; }}
-}}
-"""
-
-
 def print_margins(document: ReleaseDocument) -> Markup:
     """Return the rules for the margins of paper; the stylesheet adds the page numbers."""
     stamp = f"{document.randomness.stamp}; " if document.randomness.stamp else ""
@@ -204,11 +230,6 @@ def css_escape(text: str) -> str:
     'a\\\\22 b\\\\3c \\\\2f style\\\\3e '
     """
     return PLAIN.sub(lambda sign: f"\\{ord(sign.group()):x} ", text)
-
-
-SIGNS = re.compile(r"([\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=\w+;|#))")
-"""What would be read as a mark: an underscore only where it is not inside a word."""
-START = re.compile(r"^(\s*)(#{1,6}\s|[-+]\s|=+$|-+$|\d+[.)]\s)")
 
 
 def escape_markdown(text: str) -> str:

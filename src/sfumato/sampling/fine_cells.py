@@ -22,11 +22,8 @@ from sfumato.sampling.written_forms import written_form_of
 from sfumato.schema.column import Column
 
 POINT_WIDTH = 1e-9
-
 """Width of the cell of a single real number, as a share of the range: values in it are written as that number."""
-
 ROOM_IN_SPACINGS = 16
-
 """A cell of real numbers is at least this many floating-point spacings wide, so that values can differ inside it."""
 
 

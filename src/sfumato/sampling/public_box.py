@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
-from sfumato.sampling.values import Values
-from sfumato.sampling.written_forms import as_written
+from sfumato.sampling.design_matrix import into_domain
+from sfumato.sampling.values import Values, values_of_column
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.column_selection import select_columns
-from sfumato.table.rows import stream_column_arrays
 
 if TYPE_CHECKING:
-    from sfumato.table import Table
+    pass
 
 Rows = Callable[[], Iterator[FloatArray]]
-
 """Returns a fresh iterator over batches of rows (batch by columns) each time it is called."""
 
 Adjacency = Literal["add-remove", "replace"]
@@ -84,9 +81,9 @@ def has_axis(column: Column) -> bool:
 
 
 def axis_of(column: Column) -> BoundedAxis:
-    """Return a column's public bounds; an ordinal runs over its codes."""
+    """Return the public bounds of numbers, or of the codes of levels."""
     if not column.is_ordered:
-        return BoundedAxis(0.0, float(column.present_size - 1), whole=True)
+        return BoundedAxis(0.0, float(column.size - 1), whole=True)
     low, high = (float(bound) for bound in column.numeric_bounds)
     return BoundedAxis(low, high, whole=column.is_discrete)
 
@@ -110,26 +107,7 @@ def _problems(column: Column, only_axes: bool) -> list[str]:
     return []
 
 
-def stream_matrices(table: Table, columns: Sequence[Column]) -> Iterator[FloatArray]:
-    """Yield the ordered columns as matrices, batch by batch."""
-    for values in stream_column_arrays(table, [column.name for column in columns]):
-        yield column_matrix(values, columns)
-
-
-def column_matrix(values: dict[str, NDArray[Any]], columns: Sequence[Column]) -> FloatArray:
-    """Return whole columns side by side as numbers."""
-    return np.column_stack([np.asarray(values[column.name], float) for column in columns])
-
-
 def values_of_rows(columns: Sequence[Column], rows: FloatArray) -> Values:
-    """Return rows of the box as values of their columns; nothing is missing."""
-    values: Values = {}
-    for i, column in enumerate(columns):
-        present = np.zeros(len(rows), bool)
-        if column.kind == "number":
-            values[column.name] = (as_written(column, rows[:, i]), present)
-            continue
-        whole = np.rint(as_written(column, rows[:, i])).astype(np.int64)
-        levels: NDArray[Any] = whole if column.is_ordered else np.array(column.levels, dtype=object)[whole]
-        values[column.name] = (levels, present)
-    return values
+    """Return rows of the box as values of their columns; the codes of levels are rounded."""
+    numbers = {c.name: rows[:, i] if c.is_ordered else np.rint(rows[:, i]) for i, c in enumerate(columns)}
+    return {c.name: values_of_column(c, into_domain(c, numbers[c.name])[0]) for c in columns}

@@ -124,6 +124,16 @@ def levels_of(column: Column) -> NDArray[Any]:
     return levels
 
 
+def values_of_column(column: Column, codes_or_numbers: NDArray[Any]) -> Masked:
+    """Return one column as it is released, and which values are missing: NaN of numbers, the last code of levels."""
+    if column.is_ordered:
+        missing = np.isnan(codes_or_numbers)
+        whole = np.where(missing, 0, codes_or_numbers)
+        return (whole.astype(np.int64) if column.is_discrete else whole), missing
+    missing = codes_or_numbers == column.present_size
+    return levels_of(column)[np.where(missing, 0, codes_or_numbers)], missing
+
+
 def codes_of(column: Column, values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the public code of each value."""
     if column.is_ordered:

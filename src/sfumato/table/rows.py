@@ -42,9 +42,19 @@ def stream_column_arrays(table: Table, names: Sequence[str]) -> Iterator[ColumnA
     kept = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
     for batch in engine.batches(kept.select(**{c.name: encodable(kept[c.name], c) for c in columns})):
-        values = {c.name: to_array(batch.column(i), c) for i, c in enumerate(columns)}
-        require_in_domain(columns, values)
-        yield values
+        yield batch_arrays(batch, columns)
+
+
+def batch_arrays(batch: Any, columns: Sequence[Column], first: int = 0) -> ColumnArrays:
+    """Return columns of a batch, from the ``first`` on, as arrays; what the schema takes for missing becomes NaN."""
+    values = {c.name: to_array(batch.column(first + i), c) for i, c in enumerate(columns)}
+    for column in columns:
+        if column.is_ordered and column.outside == "missing":
+            low, high = column.numeric_bounds
+            numbers = values[column.name]
+            values[column.name] = np.where((numbers >= low) & (numbers <= high), numbers, np.nan)
+    require_in_domain(columns, values)
+    return values
 
 
 def to_array(array: pa.Array, column: Column) -> NDArray[Any]:
@@ -66,23 +76,22 @@ def encode_column(array: pa.Array, column: Column) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
-def stream_matrices(table: Table, names: Sequence[str]) -> Iterator[NDArray[np.float64]]:
-    """Yield matrices of float64, one row per record that counts and one column per name, in the order of the names.
+def stream_matrices(table: Table, names: Sequence[str], gaps: bool = False) -> Iterator[NDArray[np.float64]]:
+    """Yield the same columns side by side as numbers, in the order of the names; only ``gaps`` lets numbers be missing.
 
-    Values are read and clamped as for counting; at most ``rows_per_person`` rows of a person come. The columns must be
-    numbers with bounds and without missing values; what does not fit is refused, as it was when the table was checked.
+    What does not fit is refused, as it was when the table was checked.
     """
-    schema, engine = table.schema, table.source.engine
-    kept = kept_rows(engine.table, schema)
-    expression = kept.select(**{name: encodable(kept[name], schema[name]).cast("float64") for name in names})
-    bounds = np.array([schema[name].numeric_bounds for name in names], dtype=float)
-    for batch in engine.batches(expression):
-        matrix = np.empty((batch.num_rows, len(names)))
-        for position in range(len(names)):
-            matrix[:, position] = batch.column(position).to_numpy(zero_copy_only=False)
-        outside = (~((matrix >= bounds[:, 0]) & (matrix <= bounds[:, 1]))).sum(axis=0)
-        _refuse({name: int(count) for name, count in zip(names, outside, strict=True)}, "missing or outside")
+    for values in stream_column_arrays(table, names):
+        matrix = column_matrix(values, names)
+        if not gaps:
+            missing = np.isnan(matrix).sum(axis=0).tolist()
+            _refuse(dict(zip(names, missing, strict=True)), "missing or outside")
         yield matrix
+
+
+def column_matrix(values: ColumnArrays, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return whole columns side by side as numbers."""
+    return np.column_stack([np.asarray(values[name], float) for name in names])
 
 
 def require_in_domain(columns: Sequence[Column], values: ColumnArrays) -> None:

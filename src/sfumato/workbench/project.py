@@ -141,11 +141,6 @@ class Project:
             self.change(releases=(*self.state.releases, made))
 
     @property
-    def schema_path(self) -> Path:
-        """Where the confirmed schema stands."""
-        return self.folder / SCHEMA
-
-    @property
     def ledger(self) -> str:
         """The ledger's path or address, with a password that was typed since the start."""
         named = self.state.ledger or str(self.folder / BOOK)

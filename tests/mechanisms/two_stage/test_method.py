@@ -13,7 +13,7 @@ from sfumato import Ledger, Schema, TwoStage
 from sfumato.errors import PlanError, RiskError, SfumatoError
 from sfumato.papers.two_stage import TwoStageAsPublished
 from sfumato.privacy.exact import to_fraction
-from sfumato.report.texts.statistics import statistic_texts
+from sfumato.report.texts.numbers import statistic_texts
 from sfumato.schema import Column
 from sfumato.schema.rules import Rule
 

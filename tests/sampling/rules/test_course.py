@@ -22,9 +22,9 @@ def cut(name: str, *places: int, missing: bool = False) -> ColumnPartition:
     shares = [np.full(size, 1 / size) for size in places]
     if missing:
         inner, keys, shares = [*inner, (None,)], [*keys, (None,)], [*shares, np.ones(1)]
-    return ColumnPartition(
-        column, tuple(keys), tuple(part[len(part) // 2] for part in inner), tuple(shares), tuple(inner)
-    )
+    codes = np.repeat(np.arange(len(keys)), [len(part) for part in keys])
+    values = tuple(part[len(part) // 2] for part in inner)
+    return ColumnPartition(column, codes, tuple(keys), values, tuple(shares), tuple(inner))
 
 
 def sent(source: ColumnPartition, *targets: int) -> list[Any]:

@@ -26,8 +26,8 @@ def dpia(
     measures and signature lines; what only people know stays blank. --ledger adds the account and all releases of the
     table. The bundle is verified first. No confidential row is read; nothing is spent.
     """
-    from sfumato.report.impact_assessment.form import dpia as fill_in
-    from sfumato.report.impact_assessment.form import output_path
+    from sfumato.report.impact_assessment import dpia as fill_in
+    from sfumato.report.impact_assessment import output_path
 
     if out is not None:
         output_path(out)

@@ -188,7 +188,7 @@ def show_statistics(console: Console, released: Release, verbose: bool = False) 
 
 
 def _say_numbers(console: Console, numbers: Mapping[str, Any]) -> None:
-    from sfumato.report.texts.statistics import SHOWN_ELSEWHERE, statistic_text
+    from sfumato.report.texts.numbers import SHOWN_ELSEWHERE, statistic_text
 
     for name, value in numbers.items():
         if name in SHOWN_ELSEWHERE:

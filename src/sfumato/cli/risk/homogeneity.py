@@ -174,7 +174,7 @@ def _refuse_table(cells: CellOptions, uniqueness: bool) -> None:
 def _show_curves(
     console: Console, cells: CellOptions, noise: NoiseOptions, output: OutputPageOptions, risk: dict[str, Any]
 ) -> None:
-    from sfumato.report.homogeneity_page import homogeneity_page
+    from sfumato.report.risk_pages import homogeneity_page
     from sfumato.report.texts.homogeneity_answers import all_answers, epsilon_choice_caution
     from sfumato.risk.homogeneity.curves import check_request
 
@@ -232,7 +232,7 @@ def _curves(
 
 def _tables(curves: RiskCurves | SeveralCurves) -> Iterator[tuple[str, TableBlock]]:
     """Yield the tables of the terminal with their titles."""
-    from sfumato.report import homogeneity_page as page
+    from sfumato.report import risk_pages as page
     from sfumato.risk.homogeneity.results import RiskCurves
 
     one = isinstance(curves, RiskCurves)
@@ -242,7 +242,7 @@ def _tables(curves: RiskCurves | SeveralCurves) -> Iterator[tuple[str, TableBloc
         yield title, page.joint_grid(curves)
         yield "Cells without noise", page.kinds_grid(curves)
         return
-    values = _without(page.values_grid(curves), LEFT_OUT)
+    values = _without(page.homogeneity_grid(curves), LEFT_OUT)
     yield title, replace(values, header=tuple(SHORT.get(name, name) for name in values.header))
     yield "People who are alone in their cell, in per cent", page.uniqueness_grid(curves.alone)
     yield f"Cells most at risk at epsilon {curves.reference.epsilon:.4g}", page.worst_grid(curves)
@@ -262,7 +262,7 @@ def _show_uniqueness(console: Console, cells: CellOptions, noise: NoiseOptions, 
     Exact, from the counts of the cells of a published marginal: of the identifiers, and of the sensitive column if one
     is named.
     """
-    from sfumato.report.homogeneity_page import uniqueness_grid
+    from sfumato.report.risk_pages import uniqueness_grid
     from sfumato.risk.homogeneity.cells import DistinctCells, cell_counts
     from sfumato.risk.homogeneity.curves import check_request
     from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord

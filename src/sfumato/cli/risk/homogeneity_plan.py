@@ -54,7 +54,7 @@ def plan_homogeneity(
 
     if public.shares is not None and public.alpha is not None:
         raise RiskError("--shares and --alpha were both given", next_step="give --shares 0.7,0.3, or --alpha 1.4,0.6")
-    sizes = _sizes(public.size, _mean(public.mean_size, public.people, public.cells), public.dispersion)
+    sizes = _sizes(public)
     facts = PublicFacts(sizes, _numbers("--shares", public.shares), _numbers("--alpha", public.alpha))
     request: Any = {"target": target, "view": view, "delta": noise.delta, "rule": noise.rule}
     sensitivity = _sensitivity(public.adjacency, noise.mechanism)
@@ -68,32 +68,27 @@ def _numbers(option: str, text: str | None) -> list[float] | None:
     return None if text is None else parse_numbers(text, option, "0.7,0.3", RiskError)
 
 
-def _mean(mean_size: float | None, people: int | None, cells: int | None) -> float | None:
-    if mean_size is not None and (people is not None or cells is not None):
-        raise RiskError("--mean-size and --people with --cells were both given", next_step="give one of them")
-    if (people is None) != (cells is None):
-        raise RiskError("--people and --cells require each other", next_step="give both, or --mean-size")
-    if people is None or cells is None:
-        return mean_size
-    if people < 1 or cells < 1:
-        raise RiskError(f"{people} people in {cells} cells", next_step="give numbers of 1 or more")
-    return people / cells
-
-
-def _sizes(size: int | None, mean: float | None, dispersion: float | None) -> int | SizeLaw:
+def _sizes(public: PublicFactOptions) -> int | SizeLaw:
+    """Return the size of the cells, or the law of their sizes."""
     from sfumato.risk.homogeneity.expected import NegativeBinomial, Poisson
 
-    if (size is None) == (mean is None):
+    size, mean, people, cells = public.size, public.mean_size, public.people, public.cells
+    pair = people is not None or cells is not None
+    if [size is not None, mean is not None, pair].count(True) != 1 or (people is None) != (cells is None):
         raise RiskError(
-            "the size of the cells is missing or given twice",
+            "the size of the cells is missing, given twice, or given in part",
             next_step="give one of --size N, --mean-size M, and --people N --cells M",
         )
     if size is not None:
-        if dispersion is not None:
+        if public.dispersion is not None:
             raise RiskError("--dispersion requires a mean size", next_step="leave it out: all cells have --size people")
         return size
-    average = cast("float", mean)
-    return Poisson(average) if dispersion is None else NegativeBinomial(dispersion, dispersion / (dispersion + average))
+    if people is not None and cells is not None:
+        if people < 1 or cells < 1:
+            raise RiskError(f"{people} people in {cells} cells", next_step="give numbers of 1 or more")
+        mean = people / cells
+    average, r = cast("float", mean), public.dispersion
+    return Poisson(average) if r is None else NegativeBinomial(r, r / (r + average))
 
 
 def _sensitivity(adjacency: str, mechanism: str) -> float:

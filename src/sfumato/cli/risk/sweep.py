@@ -35,7 +35,7 @@ def sweep(
     --known and --sensitive say what is known and wanted. Nothing is released or spent. The output is about private
     rows: for the custodian's eyes only.
     """
-    from sfumato.report.sweep_page import sweep_page
+    from sfumato.report.risk_pages import sweep_page
     from sfumato.risk.simulated.epsilon_sweep import epsilon_sweep
 
     facts, values = table.facts, parse_numbers(epsilons, "--epsilons", EPSILONS)
@@ -67,9 +67,9 @@ def sweep(
 
 
 def _show(console: Console, sweep: Sweep, reason: str | None) -> None:
-    from sfumato.report.sweep_page import values_grid
+    from sfumato.report.risk_pages import sweep_grid
 
-    grid = values_grid(sweep)
+    grid = sweep_grid(sweep)
     console.table(f"Attacks on {sweep.method} of table {sweep.table!r}, in per cent", grid.header, grid.rows)
     for point in sweep.points:
         for result in point.results:

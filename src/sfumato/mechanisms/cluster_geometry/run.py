@@ -30,10 +30,10 @@ from sfumato.mechanisms.lattice_sums import LENGTH, UNIT, noisy_sums, part_of_st
 from sfumato.mechanisms.noisy_grid import NoisyGrid
 from sfumato.privacy.noise import add_laplace_scale
 from sfumato.privacy.randomness import Randomness
-from sfumato.sampling.public_box import FloatArray, Rows, column_matrix, stream_matrices, values_of_rows
+from sfumato.sampling.public_box import FloatArray, Rows, values_of_rows
 from sfumato.sampling.values import Values, draw_conditional, draw_values, rows_table
 from sfumato.schema.column import Column
-from sfumato.table.rows import stream_column_arrays
+from sfumato.table.rows import column_matrix, stream_column_arrays, stream_matrices
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -48,7 +48,8 @@ WAITING = 2 * WORKERS
 
 def run_release(planned: PlannedClusterGeometry, table: Table, plan: Plan, randomness: Randomness) -> Output:
     """Measure the geometry in a few passes, the levels in one more, and draw rows."""
-    geometry = release_geometry(planned.geometry, lambda: stream_matrices(table, planned.ordered), randomness)
+    ordered = [column.name for column in planned.ordered]
+    geometry = release_geometry(planned.geometry, lambda: stream_matrices(table, ordered), randomness)
     tables = _level_shares(planned, table, geometry, randomness)
     count = sample_size(plan, geometry.total, len(planned.ordered) + len(planned.levels))
     generator = randomness.generator
@@ -74,7 +75,7 @@ def _level_shares(
         return []
     counts = [np.zeros((planned.geometry.clusters, column.size), np.int64) for column in planned.levels]
     for values in stream_column_arrays(table, [column.name for column in (*planned.ordered, *planned.levels)]):
-        labels = geometry.assign(column_matrix(values, planned.ordered))
+        labels = geometry.assign(column_matrix(values, [column.name for column in planned.ordered]))
         for counted, column in zip(counts, planned.levels, strict=True):
             np.add.at(counted, (labels, values[column.name]), 1)
     noisy = [

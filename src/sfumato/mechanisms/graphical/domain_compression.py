@@ -33,17 +33,13 @@ from sfumato.sampling.fine_cells import cell_widths
 from sfumato.schema.column import Column
 
 THRESHOLD = 1.5
-
 """Groups below this many standard deviations of their noise are merged (measured: 3 is too coarse at small epsilon)."""
 
 HEAVY_SHARE = 1 / 32
 
 HEAVY_SIGMAS = 4.0
-
 """A cell of this share of the rows, and this far above the noise, is an atom: it stays a group of its own."""
-
 ANY_SHARE_VARIANCE = 1 / 12
-
 """Variance of a share when every share from 0 to 1 is as likely as another."""
 
 

@@ -36,46 +36,27 @@ PASS_CELLS = 4_000_000
 BLOCK_CELLS, BLOCK_PAIRS = 4_000_000, 100_000
 """Cells and pairs of one block of MST's scores: some 100 MB with what Python keeps beside each array."""
 LARGEST_COLUMN = 50_000
-
 """Levels of a column beyond which its noisy table says nothing and its pairs fit into no model."""
-
 BYTES_PER_VALUE = 32
-
 """Memory of one synthetic value while rows are drawn: code, value, mask and the released column."""
-
 BYTES_PER_COUNT = 24
-
 """Memory of one cell of a candidate table: true count, what the model says, and a working copy."""
-
 FIT_SECONDS, LOOK_SECONDS, PAIR_SECONDS, USUAL_ROUNDS = 0.015, 0.00005, 0.002, 0.35
-
 """Seconds of a round for each megabyte of the model and each table that is looked at, and of the whole run for each
 table; and the part of the rounds that a run usually makes. Measured on one machine with 7 to 80 columns, where guesses
 were within a factor of three."""
-
 MOST_LARGER_CELLS = 4096
-
 """Cells of a set of three or four columns that is offered without being asked for: a table of more is hardly ever worth
 its noise, and a thousand of them would fill the memory."""
-
 MOST_FIRST = 16
-
 """Pairs of rules that are measured before any is chosen: with the rounds they stay within what the proof allows."""
-
 BASE_BYTES = 120_000_000
-
 """The interpreter with its libraries."""
-
 MOST_HELD = 20_000
-
 """Tables whose counts are held at once, for a tree: of more only scores are kept, and no coarser ones are offered."""
-
 SCORE_SECONDS = 0.0003
-
 """Seconds of the whole run for each pair that is scored in a block: measured with 1,000 columns."""
-
 BLOCK_BYTES, BYTES_PER_PAIR = 400_000_000, 600
-
 """Memory of one block of pairs with its workers, and of what is kept of each pair: columns, weight, score."""
 
 

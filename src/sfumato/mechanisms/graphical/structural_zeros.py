@@ -11,10 +11,16 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.constraints.clauses import clauses_of
-from sfumato.constraints.structural_zeros import FINE_CELLS, BoolArray, IntervalCells, cells_of, feasible_cells
+from sfumato.constraints.structural_zeros import (
+    FINE_CELLS,
+    BoolArray,
+    IntervalCells,
+    cells_of,
+    feasible_cells,
+    interval_hulls,
+)
 from sfumato.mechanisms.graphical.domain_compression import Grouping
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import StructuralZeros
 from sfumato.schema import Schema
@@ -73,20 +79,8 @@ def _axes_to_hull(members: Sequence[Grouping]) -> list[bool] | None:
 
 def _cells(grouping: Grouping, hull: bool) -> IntervalCells:
     cells = cells_of(grouping.column)
-    return _interval_hulls(cells, grouping.groups, grouping.size) if hull else cells
+    return interval_hulls(cells, grouping.groups, grouping.size) if hull else cells
 
 
 def _any_in_group(allowed: BoolArray, grouping: Grouping, axis: int) -> BoolArray:
     return np.logical_or.reduceat(allowed.take(grouping.order, axis=axis), grouping.first, axis=axis)
-
-
-def _interval_hulls(cells: IntervalCells, groups: NDArray[np.int32], size: int) -> IntervalCells:
-    """Return each group of ordered cells as one cell: the hull of its intervals."""
-    low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    there = cells.present
-    np.minimum.at(low, groups[there], cells.low[there])
-    np.maximum.at(high, groups[there], cells.high[there])
-    present, absent = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    present[groups[there]] = True
-    absent[groups[cells.absent]] = True
-    return IntervalCells(np.where(present, low, 0.0), np.where(present, high, 0.0), present, absent)

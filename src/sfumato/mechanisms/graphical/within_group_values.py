@@ -118,38 +118,23 @@ def values_in_groups(
 
 
 MOST = 0.99
-
 """Correlations are kept below 1, so that no column is a function of another."""
-
 LEAST = 0.15
-
 """A column joins if one of its correlations is at least this (measured: with .05 nothing is gained)."""
-
 LEAST_EIGENVALUE = 0.02
-
 """Pairs were fitted apart, so that their matrix need not be positive definite: this makes it so (measured: .01 costs
 correlations, .05 costs pairs, both a little)."""
-
 LEAST_WEIGHT = 0.02
-
 """Columns of smaller weight do not enter a conditional mean: cost grows with the neighbours, not with the columns."""
-
 SWEEPS = 3
-
 """How often each column is drawn. The first time brings scores near each other, so places can wait for the second.
 
 Measured: the third time still helps where tails are wide, a fourth adds very little."""
-
 FAR = 1e-7
-
 """A group of less conditional probability than this is not explained by the others: its place is drawn freely."""
-
 DECIMALS = 6
-
 """Correlations are rounded, so that the last bits of a sum do not decide rows."""
-
 OUTERMOST = 8.0
-
 """Normal scores end here: the quantile 1e-15."""
 
 

@@ -31,11 +31,11 @@ from sfumato.sampling.public_box import (
     axis_of,
     has_axis,
     select_box_columns,
-    stream_matrices,
     values_of_rows,
 )
 from sfumato.sampling.values import rows_table
 from sfumato.schema import Schema
+from sfumato.table.rows import stream_matrices
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Grid:
     def run(self, table: Table, plan: Plan, randomness: Randomness, rows: int | None = None) -> Output:
         """Count the cells in one pass, add noise, draw rows."""
         schema, columns = table.schema, self._columns(table.schema)
-        noisy = self.grid(schema, rows).release(stream_matrices(table, columns), randomness)
+        noisy = self.grid(schema, rows).release(stream_matrices(table, [column.name for column in columns]), randomness)
         count = sample_size(plan, noisy.total, len(columns))
         generator = randomness.generator
         sampled = sample_values(schema, lambda n: values_of_rows(columns, noisy.draw(n, generator)), count, generator)

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 MOST_BINS = 200
-
 """Columns with more public bins get no curve: it costs the third power of its cells, and so many are fine enough."""
 
 
@@ -176,7 +175,6 @@ def _bins(
 Pair = tuple[str, str]
 
 BYTES_PER_VALUE, BYTES_PER_DRAWN = 16, 48
-
 """Memory of one synthetic value in the released table, and while its batch is drawn: code, value, mask, copies."""
 
 

@@ -22,8 +22,7 @@ Public: grid, rule, default, the bounds of time and value, the number of people 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_selection import column_problems
 from sfumato.table.column_expressions import cast_to_kind, encodable
 from sfumato.table.persons import kept_rows
-from sfumato.table.rows import require_in_domain, to_array
+from sfumato.table.rows import batch_arrays
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -102,27 +101,6 @@ def fill_gaps(paths: FloatArray, grid: FloatArray, default: FloatArray, rule: Ru
     return onto_grid(starts, np.tile(grid, len(paths)), paths.ravel(), grid, default, rule)
 
 
-def stream_paths(table: Table, names: Sequence[str]) -> Iterator[FloatArray]:
-    """Yield rows as paths, NaN where a value is missing."""
-    schema, engine = table.schema, table.source.engine
-    kept = kept_rows(engine.table, schema)
-    columns = [schema[name] for name in names]
-    for batch in engine.batches(kept.select(**{c.name: encodable(kept[c.name], c) for c in columns})):
-        yield np.column_stack(_numbers(batch, columns, 0))
-
-
-def _numbers(batch: Any, columns: Sequence[Column], first: int) -> list[FloatArray]:
-    """Return columns of a batch as floats: missing is NaN, and so is what the schema wants to be taken for missing."""
-    values = {c.name: to_array(batch.column(first + i), c) for i, c in enumerate(columns)}
-    for column in columns:
-        low, high = column.numeric_bounds
-        numbers = values[column.name]
-        if column.outside == "missing":
-            values[column.name] = np.where((numbers >= low) & (numbers <= high), numbers, math.nan)
-    require_in_domain(columns, values)
-    return [np.asarray(values[c.name], float) for c in columns]
-
-
 class _WholeCurves(NamedTuple):
     """Points of whole curves: where each curve begins, places in [0, 1] and values."""
 
@@ -172,8 +150,8 @@ def _batches(table: Table, long: LongTable) -> Iterator[tuple[Any, FloatArray, F
         _value=encodable(kept[long.value], columns[1]),
     )
     for batch in engine.batches(chosen.order_by("_curve", "_time", "_value")):
-        times, values = _numbers(batch, columns, 1)
-        yield batch.column(0), times, values
+        points = batch_arrays(batch, columns, first=1)
+        yield batch.column(0), points[long.time], points[long.value]
 
 
 def _changes(ids: Any, last: Any) -> NDArray[np.bool_]:

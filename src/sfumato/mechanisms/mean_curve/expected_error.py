@@ -70,11 +70,8 @@ from sfumato.privacy.accounting.sensitivity import vector_sum_sensitivity
 from sfumato.privacy.exact import Number, at_most, to_fraction
 
 SEARCH = (-9.0, 4.0)
-
 """Powers of ten, times the largest eigenvalue, among which rho is sought."""
-
 POINTS = 157
-
 """80 even points under the Wiener kernel."""
 
 
@@ -243,7 +240,6 @@ def _refuse(grid: CurveGrid, adjacency: str, delta: Number, **positive: Any) -> 
 
 
 PREDICTED = 1e-12
-
 """Eigenvalues below this share of the largest are left out where a curve is carried off the grid."""
 
 

@@ -50,7 +50,6 @@ from sfumato.mechanisms.mean_curve.curves_from_points import (
     fill_gaps,
     long_problems,
     stream_long,
-    stream_paths,
 )
 from sfumato.mechanisms.mean_curve.expected_error import bias_per_smoothness, discretisation_error, largest_bias
 from sfumato.mechanisms.mean_curve.integer_sums import LARGEST_GRID, CurveLattice, count_weight, largest_norm
@@ -258,7 +257,7 @@ class MeanCurve:
             return lattice.total(stream_matrices(table, self.grid(schema)))
         rule, grid = self.interpolation or "linear", lattice.basis.positions
         if long is None:
-            rows = stream_paths(table, self.grid(schema))
+            rows = stream_matrices(table, self.grid(schema), gaps=True)
             return lattice.total(fill_gaps(paths, grid, default, rule) for paths in rows)
         sums, curves = lattice.total(stream_long(table, long, grid, default, rule))
         people = self._divisor(schema)

@@ -41,7 +41,6 @@ from sfumato.schema import Schema
 Codes = NDArray[np.int64]
 
 MOST_COLUMNS = 1000
-
 """Columns of the kernel model up to which sums of costs, impossible ones included, surely stay below 2^63."""
 
 
@@ -278,11 +277,8 @@ def choose_keep(tree: TreeModel, total: float, k: int, uniform: UniformSource, p
 
 
 ROOM = 1.5
-
 """Expected rows alike, in units of k, that make a prefix worth keeping."""
-
 MOST = 0.6
-
 """Share of rows for which that must hold."""
 
 

@@ -31,10 +31,10 @@ from sfumato.constraints.draw_rows import (
     repair_statistics,
     rule_notes,
     sample_values,
-    values_of_column,
 )
+from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
-from sfumato.core.plan import LARGEST_SAMPLE, Plan, memory_limit
+from sfumato.core.plan import Plan
 from sfumato.mechanisms.noisy_marginals import measure_marginals
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.dirichlet_levels import LevelShares
@@ -42,7 +42,7 @@ from sfumato.mechanisms.pseudo_posterior.plan import PrivateTarget
 from sfumato.mechanisms.tree_model import TreeModel, fit_tree_to_plan, noisy_total
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.design_matrix import into_domain
-from sfumato.sampling.values import Values, draw_values, rows_table
+from sfumato.sampling.values import Values, draw_values, rows_table, values_of_column
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.rows import column_arrays
@@ -64,7 +64,7 @@ class TargetRun:
         """Draw the parameters, then make rows from them."""
         values = column_arrays(table, self.public.modelled)
         tree, total = self._predictor_model(table, plan, randomness)
-        count = plan.rows or self._affordable(total)
+        count = sample_size(plan, total, len(self.public.modelled) * self.public.copies)
         tables: dict[tuple[str, ...], pa.Table] = {}
         drawn: list[DrawnRows] = []
         for i, draw in enumerate(self._draws(values, plan, randomness), 1):
@@ -83,11 +83,6 @@ class TargetRun:
         }
         facts = choices | repair_statistics(drawn)
         return Output(tables, single=self.public.copies == 1, statistics=facts, notes=rule_notes(drawn))
-
-    def _affordable(self, total: float) -> int:
-        """Return the noisy number of rows within public limits: noise can make it larger than any memory."""
-        most = memory_limit() // (self.public.row_bytes * self.public.copies)
-        return max(min(round(total), LARGEST_SAMPLE, most), 1)
 
     def _predictor_model(self, table: Table, plan: Plan, randomness: Randomness) -> tuple[TreeModel | None, float]:
         if not self.public.budgets[0]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.errors import PlanError
-from sfumato.sampling.public_box import BoundedAxis
+from sfumato.sampling.public_box import axis_of
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.column_selection import selection_problems
@@ -53,14 +53,6 @@ class ColumnRoles:
         return not self.targets[0].is_ordered
 
 
-def bounds_of(column: Column) -> BoundedAxis:
-    """Return the public bounds of numbers, or of the codes of levels."""
-    if not column.is_ordered:
-        return BoundedAxis(0.0, float(column.size - 1), whole=True)
-    low, high = (float(bound) for bound in column.numeric_bounds)
-    return BoundedAxis(low, high, whole=column.is_discrete)
-
-
 def _fits(column: Column) -> bool:
     return not (column.is_ordered and column.missing)
 
@@ -75,4 +67,4 @@ def _problems(schema: Schema, target: Sequence[str], inputs: Sequence[str]) -> l
 def _column_problems(column: Column) -> list[str]:
     if not _fits(column):
         return [f"column {column.name!r} may be missing, and numbers must be there"]
-    return list(bounds_of(column).problems(f"column {column.name!r}")) if column.is_ordered else []
+    return list(axis_of(column).problems(f"column {column.name!r}")) if column.is_ordered else []

@@ -24,10 +24,11 @@ from sfumato.core.parameters import (
 from sfumato.core.plan import Plan, check_row_count
 from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
-from sfumato.mechanisms.two_stage.column_roles import ColumnRoles, bounds_of
+from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
 from sfumato.mechanisms.two_stage.plan import PASSES, PlannedTwoStage, TwoStagePlan
 from sfumato.privacy.exact import Number
 from sfumato.privacy.randomness import Randomness
+from sfumato.sampling.public_box import axis_of
 from sfumato.schema import Schema
 from sfumato.schema.column_selection import complete_numbers, names_of
 from sfumato.table.scan_plan import DataRequest
@@ -95,8 +96,8 @@ class TwoStage:
         inputs = (*layout.inputs, *layout.levels)
         size, notes = assumed_row_count(schema, self.expected_rows, rows)
         stages = TwoStagePlan(
-            axes=tuple(bounds_of(column) for column in inputs),
-            target=bounds_of(layout.targets[0]),
+            axes=tuple(axis_of(column) for column in inputs),
+            target=axis_of(layout.targets[0]),
             epsilon=self.epsilon,
             delta=delta_or_default(self.delta, DEFAULT_DELTA),
             n_pub=size,

@@ -38,15 +38,10 @@ NORM = 1.3
 CHUNK = 1 << 13
 
 PUBLIC_SEED = 20_160
-
 """The random waves are public: the same in every release."""
-
 SMALLEST_SPREAD = 1e-3
-
 """Of a column, as a share of the width of its bounds."""
-
 SKEWED = 1.0
-
 """Synthetic skewness from which a column enters by its normal scores. California at epsilon 1: relative error .319 by
 scores, .332 without; on columns that are not skewed scores are worse."""
 
@@ -155,6 +150,11 @@ class Features:
         """One lattice step in real units."""
         return self.longest / STEPS
 
+    def weighted(self, rows: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the features of each row times one or several columns of weights."""
+        starts = range(0, max(len(rows), 1), CHUNK)
+        return np.concatenate([self.steps(rows[start : start + CHUNK]) @ (weights * self.step) for start in starts])
+
     def gram(self, rows: FloatArray) -> FloatArray:
         """Return the mean product of features over rows: of synthetic rows, what the true one is shrunk to."""
         total = np.zeros((self.count, self.count))
@@ -180,7 +180,6 @@ def _principal(raw: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
 
 
 ACROSS, ALONG = 17, 12
-
 """Weights of the products of two features and of squares. ALONG / ACROSS is just below 1 / sqrt(2), so that one record
 moves the weighted triangle by sqrt(289 / 2) |phi|^2 in every direction: products get half of the noise variance that a
 plain triangle would give them."""
@@ -188,7 +187,6 @@ plain triangle would give them."""
 TAIL = 0.005
 
 REACH = 3.0
-
 """Residuals of the second pass are clipped at so many noisy root mean squares."""
 
 
@@ -204,11 +202,7 @@ class NumericResponse:
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Return the fitted target of each row, inside the bounds."""
-        fitted = np.empty(len(rows))
-        for start in range(0, len(rows), CHUNK):
-            piece = slice(start, start + CHUNK)
-            fitted[piece] = self.middle + self.features.steps(rows[piece]) @ (self.weights * self.features.step)
-        return np.clip(fitted, self.low, self.high)
+        return np.clip(self.middle + self.features.weighted(rows, self.weights), self.low, self.high)
 
     @property
     def moves(self) -> int:
@@ -310,7 +304,6 @@ def real_moves(noisy: FloatArray, features: Features, reach: float, total: float
 
 
 MOST_CLASSES = 100
-
 """Levels of a target: each adds the noise of all features."""
 
 
@@ -360,11 +353,7 @@ class CategoricalResponse:
 
     def probabilities(self, rows: FloatArray) -> FloatArray:
         """Return the fitted probability of every level, one row per record."""
-        fitted = np.empty((len(rows), len(self.shares)))
-        for start in range(0, len(rows), CHUNK):
-            piece = slice(start, start + CHUNK)
-            fitted[piece] = self.shares + self.features.steps(rows[piece]) @ (self.weights * self.features.step)
-        cut = np.clip(fitted, 0.0, 1.0)
+        cut = np.clip(self.shares + self.features.weighted(rows, self.weights), 0.0, 1.0)
         total = cut.sum(axis=1, keepdims=True)
         return np.where(total > 0, cut / np.where(total > 0, total, 1.0), self.shares)
 

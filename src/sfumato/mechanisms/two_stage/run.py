@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.arrays import IntArray
-from sfumato.constraints.draw_rows import sample_values, values_of_column
+from sfumato.constraints.draw_rows import sample_values
 from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.plan import Plan
@@ -25,10 +25,9 @@ from sfumato.mechanisms.two_stage.noise_aware_ridge import CHUNK, CategoricalRes
 from sfumato.mechanisms.two_stage.plan import SYNTHETIC_ROWS, PlannedTwoStage, TwoStagePlan
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.randomness import Randomness
-from sfumato.sampling.design_matrix import into_domain
-from sfumato.sampling.public_box import FloatArray, Rows, stream_matrices
+from sfumato.sampling.public_box import FloatArray, Rows, values_of_rows
 from sfumato.sampling.values import Values, rows_table
-from sfumato.schema.column import Column
+from sfumato.table.rows import stream_matrices
 
 if TYPE_CHECKING:
     from sfumato.table import Table
@@ -38,22 +37,18 @@ AnyFit = NumericResponse | CategoricalResponse
 
 def run_release(planned: PlannedTwoStage, table: Table, plan: Plan, randomness: Randomness) -> Output:
     """Measure both stages in a few passes, and draw rows with predicted targets."""
-    measured = release_two_stage(planned.stages, lambda: stream_matrices(table, planned.columns), randomness)
-    count = sample_size(plan, measured.total, len(planned.columns))
+    names = [column.name for column in planned.columns]
+    measured = release_two_stage(planned.stages, lambda: stream_matrices(table, names), randomness)
+    count = sample_size(plan, measured.total, len(names))
     generator = randomness.generator
 
     def draw(wanted: int) -> Values:
-        rows = np.hstack(measured.draw(wanted, generator))
-        return {c.name: values_of_column(c, _coded(c, rows[:, i])) for i, c in enumerate(planned.columns)}
+        return values_of_rows(planned.columns, np.hstack(measured.draw(wanted, generator)))
 
     sampled = sample_values(planned.schema, draw, count, generator)
     facts = {"noisy_total": measured.total, "features": planned.stages.rank, **sampled.statistics}
     drawn = {("synthetic",): rows_table(planned.schema, sampled.values)}
     return Output(drawn, single=True, statistics=facts, notes=sampled.notes)
-
-
-def _coded(column: Column, numbers: np.ndarray) -> np.ndarray:
-    return into_domain(column, numbers)[0] if column.is_ordered else np.rint(numbers).astype(np.int64)
 
 
 def release_two_stage(plan: TwoStagePlan, rows: Rows, randomness: Randomness) -> PrivateTwoStage:

@@ -2,9 +2,9 @@
 
 from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.category_marks import Bars, BarSeries, Boxes, BoxMark, ViolinMark, Violins
-from sfumato.report.charts.figure import Figure, figure_html
-from sfumato.report.charts.image import ImageMark
 from sfumato.report.charts.marks import Clouds, LineMark, Lines, PointMark, RuleMark
+from sfumato.report.charts.plane import Figure, figure_html
+from sfumato.report.charts.svg import ImageMark
 
 __all__ = [
     "Axis",

@@ -11,8 +11,7 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from sfumato.report.charts.axis import Axis, Scale, format_value, short
-from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH
-from sfumato.report.charts.plane import CARD, FOOT, TOP, Plane
+from sfumato.report.charts.plane import CARD, FOOT, KEY_HEIGHT, KEY_WIDTH, TOP, Plane
 from sfumato.report.charts.svg import text_width, truncate
 
 LINE = 15

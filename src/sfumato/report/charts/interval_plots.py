@@ -18,6 +18,16 @@ from sfumato.report.charts.svg import diamond, dot, svg
 WIDTH, SIDE = 230, 8
 
 
+def axis_ends(values: Sequence[float], from_zero: bool) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values."""
+    known = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(known), max(known)
+    if from_zero and low >= 0:
+        return 0.0, 1.05 * high or 1.0
+    room = 0.08 * (high - low) or 0.05
+    return low - room, high + room
+
+
 def interval_plot(
     released: Sequence[float],
     true: Sequence[float],

@@ -16,8 +16,7 @@ from markupsafe import Markup, escape
 from sfumato.report.charts.axis import Axis as Axis
 from sfumato.report.charts.axis import short
 from sfumato.report.charts.category_marks import TONES
-from sfumato.report.charts.figure import KEY_HEIGHT, KEY_WIDTH, figure_html
-from sfumato.report.charts.plane import FOOT, TOP, WIDE, Plane
+from sfumato.report.charts.plane import FOOT, KEY_HEIGHT, KEY_WIDTH, TOP, WIDE, Plane, figure_html
 
 HEIGHT = 300
 MOST_DOTS = 20

@@ -1,4 +1,4 @@
-"""The plane that every chart draws on: two axes, a grid, margins sized to the labels.
+"""The plane that every chart draws on, and what every chart has: a legend, a text alternative, two widths.
 
 The title of the upright axis stands above it, not turned. Words are measured, and ticks that have no room stay away.
 """
@@ -6,9 +6,10 @@ The title of the upright axis stands above it, not turned. Words are measured, a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from markupsafe import Markup, escape
 
@@ -18,6 +19,11 @@ from sfumato.report.charts.svg import LETTER, svg, text_width
 NARROW, CARD, WIDE = 320, 400, 720
 """Units that a picture is wide: for a phone or a panel, for a card, and for a page."""
 TOP, FOOT, LEFT, RIGHT = 26, 42, 44, 14
+FLAT = 0.8
+"""Height of the picture for a phone, as a share of the other."""
+KEY_WIDTH, KEY_HEIGHT = 34, 14
+Entries = Iterable[tuple[str, str]]
+"""Entries of a legend: a mark drawn in KEY_WIDTH x KEY_HEIGHT, and its name."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +99,39 @@ class Plane:
                 kept.append((place, word))
                 free = middle - half
         return kept[::-1]
+
+
+class Figure(Protocol):
+    """What can be drawn at any width and named in a legend."""
+
+    def picture(self, words: str, width: int, height: int, hints: bool = True) -> Markup:
+        """Return the SVG alone; with hints, things say their numbers when the pointer rests on them."""
+        ...
+
+    def spoken(self) -> str:
+        """Return the main numbers in words, for those who cannot see the picture."""
+        ...
+
+    def entries(self) -> Entries:
+        """Yield what stands in the legend."""
+        ...
+
+
+def figure_html(drawing: Figure, words: str, height: int, narrow: bool) -> Markup:
+    """Return a chart with its legend; ``narrow`` ones stand in panels side by side and are drawn once."""
+    small = drawing.picture(words, NARROW, height if narrow else round(FLAT * height), hints=narrow)
+    large = Markup("") if narrow else drawing.picture(words, WIDE, height)
+    kind = "chart drawn single" if narrow else "chart drawn"
+    return Markup('<div class="{}">{}{}{}</div>').format(kind, legend(drawing.entries()), large, small)
+
+
+def legend(entries: Entries) -> Markup:
+    """Return the names with their marks as a list; a thing alone needs none."""
+    listed = list(entries)
+    if len(listed) < 2:
+        return Markup("")
+    item = (
+        f'<li data-plain><svg class="key" viewBox="0 0 {KEY_WIDTH} {KEY_HEIGHT}" aria-hidden="true">{{}}</svg>{{}}</li>'
+    )
+    drawn = [Markup(item).format(Markup(mark), name) for mark, name in listed]  # noqa: S704  of numbers and classes
+    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(drawn))

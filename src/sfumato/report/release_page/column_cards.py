@@ -21,15 +21,16 @@ from sfumato.report.cards import (
     Bar,
     ColumnCard,
     TableBlock,
+    edges_of,
     largest_indices,
     level_bar,
+    level_words,
     needs_table,
     noise_span,
     share,
 )
 from sfumato.report.charts.axis import bin_labels, format_value, open_bin_labels
 from sfumato.report.charts.histogram import HistogramBins, histogram
-from sfumato.report.release_page.points import edges_of, level_words
 from sfumato.report.texts import Texts
 from sfumato.schema.column import Column
 

@@ -1,39 +1,57 @@
-"""The data section of a report: column cards, marginals, curves and associations.
-
-A picture is an addition to a release that is paid for: where one cannot be drawn, the page says so and goes on.
-"""
+"""The data section of a report: column cards, marginals, curves and associations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from sfumato.bundle.description import replanned_forecast
 from sfumato.bundle.document import ReleaseDocument, Tables, released_schema
-from sfumato.formatting import counted
+from sfumato.formatting import counted, format_number
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
 from sfumato.metrics.association import STRONG
 from sfumato.metrics.rows_view import read_rows_view
-from sfumato.report.cards import ColumnCard
-from sfumato.report.release_page.association_cards import (
+from sfumato.report.cards import ColumnCard, TableBlock
+from sfumato.report.charts.marks import Axis, LineMark, lines
+from sfumato.report.release_page.associations import (
     AssociationCard,
+    Associations,
     column_graph_of,
     measured_graph,
     relation_cards,
+    strongest_associations,
 )
 from sfumato.report.release_page.column_cards import column_cards
-from sfumato.report.release_page.marginal_cards import marginal_card, released_marginals
-from sfumato.report.release_page.marginal_maps import is_small_enough, map_card
-from sfumato.report.release_page.relations import Associations, strongest_associations
+from sfumato.report.release_page.marginals import is_small_enough, map_card, marginal_card, released_marginals
 from sfumato.report.texts import Texts
 from sfumato.report.texts.associations import found_words, read_words
 from sfumato.schema import Schema
 
 if TYPE_CHECKING:
-    pass
+    import pyarrow as pa
 
 say = Texts("release")
+ColumnSet = tuple[str, ...]
+MOST_TABLES = 60
+"""Count tables that are drawn."""
+EMPTY: dict[str, Any] = {
+    "cards": [],
+    "maps": [],
+    "figures": [],
+    "relations": [],
+    "measured": None,
+    "data_words": (),
+    "relation_words": (),
+    "orders": [("place", "as in the table"), ("name", "by name")],
+    "keys": {},
+}
+SPREAD = "noise_sd"
+BAND = 1.96
+MOST_VALUES = 150
+MOVES = "The band holds 95 % of the noise at each point; the noise of neighbouring points moves together."
 
 
 def row_summary(rows: int, columns: int, layered: bool, formal: bool) -> tuple[str, ...]:
@@ -54,24 +72,6 @@ def marginal_summary(tables: int, left_out: int) -> tuple[str, ...]:
     """
     more = f" {say('data.more_tables', tables=counted(left_out, 'more table'))}" if left_out else ""
     return (f"{say('data.counts', tables=counted(tables, 'released table'))}{more}",)
-
-
-ColumnSet = tuple[str, ...]
-
-
-MOST_TABLES = 60
-"""Count tables that are drawn."""
-EMPTY: dict[str, Any] = {
-    "cards": [],
-    "maps": [],
-    "figures": [],
-    "relations": [],
-    "measured": None,
-    "data_words": (),
-    "relation_words": (),
-    "orders": [("place", "as in the table"), ("name", "by name")],
-    "keys": {},
-}
 
 
 def data_section(document: ReleaseDocument, schema: Schema, tables: Tables, truth: Any = None) -> dict[str, Any]:
@@ -172,6 +172,84 @@ def _counts_shown(document: ReleaseDocument, schema: Schema, tables: Tables, tru
 
 
 def _values_shown(document: ReleaseDocument, schema: Schema, tables: Tables, truth: Any) -> dict[str, Any]:
-    from sfumato.report.release_page.curves import value_figures
-
     return {"figures": value_figures(tables, truth)}
+
+
+@dataclass(frozen=True)
+class CurveFigure:
+    """A curve or a number with its noise, and the values behind it."""
+
+    place: str
+    name: str
+    notes: tuple[str, ...]
+    number: str
+    """A single number in large type; empty for a curve."""
+    picture: Markup | None
+    values: TableBlock
+
+
+def value_figures(
+    tables: Mapping[ColumnSet, pa.Table], truth: Mapping[ColumnSet, pa.Table] | None = None
+) -> list[CurveFigure]:
+    """Return a figure for every released table of numbers."""
+    return [
+        (_curve if _is_curve(table) else _number)(f"value-{i}", table, None if truth is None else truth[names])
+        for i, (names, table) in enumerate(tables.items(), 1)
+    ]
+
+
+def _is_curve(table: pa.Table) -> bool:
+    """Whether a table is a curve: place, value, spread of the noise, and more than one line."""
+    return table.num_rows > 1 and table.num_columns == 3 and table.column_names[2] == SPREAD
+
+
+def _curve(place: str, table: pa.Table, truth: pa.Table | None) -> CurveFigure:
+    along, value, _ = table.column_names
+    x, y, sd = (column.to_pylist() for column in table.columns)
+    true = None if truth is None else truth.column(1).to_pylist()
+    low, high = ([b + way * BAND * s for b, s in zip(y, sd, strict=True)] for way in (-1, 1))
+    items = [LineMark("released", x, y, low, high, note="with 95 % of its noise")]
+    if true is not None:
+        items.append(LineMark("true (confidential)", x, true, dashed=True))
+    title = f"{value} by {along}".replace("_", " ")
+    words = (
+        f"Curve of the released {value} against {along}: {format_number(len(x))} points from {y[0]:.4g} to "
+        f"{y[-1]:.4g}, lowest "
+        f"{min(y):.4g}, highest {max(y):.4g}; 95 % of the noise within ± {BAND * max(sd):.3g}."
+    )
+    return CurveFigure(place, title, (MOVES,), "", lines(items, Axis(along), Axis(value), words), _lines(table, true))
+
+
+def _lines(table: pa.Table, true: list[float] | None) -> TableBlock:
+    along, value, _ = table.column_names
+    rows = [
+        (format_number(x), f"{y:.6g}", f"± {BAND * sd:.3g}", *(() if true is None else (f"{true[i]:.6g}",)))
+        for i, (x, y, sd) in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    ]
+    header = (along, f"released {value}", "95 % of the noise", *(() if true is None else (f"true {value}",)))
+    return TableBlock.of_numbers(header, tuple(rows[:MOST_VALUES]), max(len(rows) - MOST_VALUES, 0))
+
+
+def _number(place: str, table: pa.Table, truth: pa.Table | None) -> CurveFigure:
+    """Return a single number in large type with its noise, or several as a table."""
+    names = table.column_names
+    at = names.index(SPREAD) - 1 if SPREAD in names else len(names) - 1
+    true = None if truth is None else truth.column(at).to_pylist()
+    rows = [
+        (*map(_plain, line.values()), *(() if true is None else (_plain(true[i]),)))
+        for i, line in enumerate(table.to_pylist())
+    ]
+    header = (*(name.replace("_", " ") for name in names), *(() if true is None else ("true (confidential)",)))
+    notes: list[str] = []
+    if len(rows) == 1 and SPREAD in names:
+        notes.append(f"The noise has a standard deviation of {table.column(SPREAD)[0].as_py():.3g}.")
+    if len(rows) == 1 and true is not None:
+        notes.append(f"Without noise it is {_plain(true[0])}: confidential.")
+    number = rows[0][at] if len(rows) == 1 else ""
+    return CurveFigure(
+        place, names[at].replace("_", " "), tuple(notes), number, None, TableBlock.of_numbers(header, tuple(rows))
+    )
+
+
+def _plain(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

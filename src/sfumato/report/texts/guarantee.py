@@ -11,7 +11,7 @@ from sfumato.privacy.accounting.guarantee import ONE_VALUE, Guarantee
 from sfumato.privacy.accounting.strength import attack_frequency_text
 from sfumato.privacy.exact import at_most, format_fraction, to_fraction
 from sfumato.report.texts import Texts
-from sfumato.report.texts.headline import headline, released_columns
+from sfumato.report.texts.summary import headline, released_columns
 from sfumato.schema import Schema
 
 say = Texts("guarantee")

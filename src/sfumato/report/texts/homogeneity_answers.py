@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sfumato.formatting import join_names, percent
+from sfumato.formatting import capitalize_first, join_names, percent
 from sfumato.privacy.exact import at_least
 from sfumato.report.texts import Texts
 from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
@@ -82,8 +82,7 @@ def epsilon_answer(curves: RiskCurves | SeveralCurves) -> Answer:
         return Answer.of(say.table("untargeted"), what=what)
     target = percent(choice.target, 3)
     if choice.safe is None:
-        statement = f"{choice.statement[0].upper()}{choice.statement[1:]}"
-        return Answer.of(say.table("unsafe"), target=target, statement=statement, risk=risk)
+        return Answer.of(say.table("unsafe"), target=target, statement=capitalize_first(choice.statement), risk=risk)
     if math.isinf(choice.safe[1]):
         return Answer.of(say.table("unlimited"), target=target, what=what, ceiling=percent(choice.ceiling, 3))
     found = Answer.of(say.table("safe"), target=target, what=what, end=at_least(choice.safe[1], 4))

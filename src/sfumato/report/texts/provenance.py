@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from sfumato.formatting import counted
+from sfumato.formatting import capitalize_first, counted
 from sfumato.report.texts import Texts
 from sfumato.schema import Schema
 from sfumato.schema.provenance_summary import RULE, FactProvenance, SchemaProvenance, describe_facts
@@ -63,7 +63,7 @@ def _unpaid(schema: Schema, sources: SchemaProvenance) -> Iterator[SourceGroup]:
 def _group(kind: str, facts: tuple[FactProvenance, ...], **more: str) -> Iterator[SourceGroup]:
     if facts:
         heading = say(f"provenance.{kind}", facts=counted(len(facts), "fact"), **more)
-        yield SourceGroup(heading, (_sentence(facts),))
+        yield SourceGroup(heading, (f"{capitalize_first(describe_facts(facts, ALL))}.",))
 
 
 def _by_source(kind: Literal["bought", "public"], sources: SchemaProvenance) -> Iterator[SourceGroup]:
@@ -73,11 +73,6 @@ def _by_source(kind: Literal["bought", "public"], sources: SchemaProvenance) -> 
     lines = tuple(f"{source}: {describe_facts(facts, ALL)}." for source, facts in by_source.items())
     if count:
         yield SourceGroup(say(f"provenance.{kind}", facts=counted(count, "fact")), lines)
-
-
-def _sentence(facts: tuple[FactProvenance, ...]) -> str:
-    words = describe_facts(facts, ALL)
-    return f"{words[0].upper()}{words[1:]}."
 
 
 def _rows(facts: tuple[FactProvenance, ...]) -> Iterator[tuple[str, str, str]]:

@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 from sfumato.arrays import BoolArray
 from sfumato.core.method import Method
 from sfumato.errors import RiskError
-from sfumato.metrics.confidence import LEVEL, binomial_interval
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Observes, Points, RowsView, check_observes
-from sfumato.risk.attacks.attack import AttackResult, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    AttackAttempt,
+    AttackOptions,
+    AttackResult,
+    Attempts,
+    ThreatModel,
+    check_trials,
+)
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
-from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, seeded_stream
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -159,17 +166,9 @@ class AttributeInference:
         right, common = _right(guesser, inside), int(np.bincount(inside.codes[:, -1]).max())
         blind = None if outside is None else _right(guesser, outside)
         n, m = len(inside), 0 if outside is None else len(outside)
-        return AttackResult(
-            attack=f"Inference of {self.sensitive} from {', '.join(self.known)}",
-            threat=self.threat,
-            rate=right / n,
-            interval=binomial_interval(right, n, level),
-            trials=n,
-            baseline=common / n,
-            control=None if blind is None else blind / m,
-            control_interval=None if blind is None else binomial_interval(blind, m, level),
-            notes=(BASELINE,),
-        )
+        title = f"Inference of {self.sensitive} from {', '.join(self.known)}"
+        facts = {"attack": title, "threat": self.threat, "baseline": common / n, "notes": (BASELINE,)}
+        return AttackResult.of_counts(right, n, blind, m, level, **facts)
 
 
 def _right(guesser: Guesser, people: RowsView) -> int:

@@ -13,9 +13,8 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.metrics.rows_view import Points
 from sfumato.risk.attacks import nearest_neighbours
-from sfumato.risk.attacks.attack import ThreatModel
+from sfumato.risk.attacks.attack import MOST_WORST, PERMUTATIONS, AttackAttempt, AttackOptions, Attempts, ThreatModel
 from sfumato.risk.attacks.attacker_view import IN_WORDS
-from sfumato.risk.attacks.attempt import MOST_WORST, PERMUTATIONS, AttackAttempt, AttackOptions, Attempts
 
 if TYPE_CHECKING:
     from sfumato.risk.on_release.people import AttackTargets

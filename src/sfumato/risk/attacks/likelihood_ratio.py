@@ -30,9 +30,16 @@ from sfumato.arrays import Counts, FloatArray, IntArray
 from sfumato.errors import RiskError
 from sfumato.metrics.rows_view import Codes
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace
-from sfumato.risk.attacks.attack import Attack, Criterion, ThreatModel
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    Attack,
+    AttackAttempt,
+    AttackOptions,
+    Attempts,
+    Criterion,
+    ThreatModel,
+)
 from sfumato.risk.attacks.attacker_view import IN_WORDS
-from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness

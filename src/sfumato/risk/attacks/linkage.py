@@ -17,12 +17,20 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError
-from sfumato.metrics.confidence import LEVEL, binomial_interval
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.rows_view import Codes, Observes, RowsView, check_observes
 from sfumato.risk.attacks import nearest_neighbours
-from sfumato.risk.attacks.attack import Attack, AttackResult, Criterion, ThreatModel
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    Attack,
+    AttackAttempt,
+    AttackOptions,
+    AttackResult,
+    Attempts,
+    Criterion,
+    ThreatModel,
+)
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView, schema_of
-from sfumato.risk.attacks.attempt import MOST_WORST, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 
@@ -121,21 +129,16 @@ class NearestRowLinkage:
         dealt = seeded_stream(seed).generator.permutation(len(right))
         first, within = _shares(*sight.ranks(left, right), self.top)
         control, _ = _shares(*sight.ranks(left, right[dealt]), self.top)
-        return self._result(first, within, control, level)
-
-    def _result(self, first: FloatArray, within: FloatArray, control: FloatArray, level: float) -> AttackResult:
-        n = len(first)
-        intervals = [binomial_interval(round(float(shares.sum())), n, level) for shares in (first, control)]
-        top = min(self.top, n)
-        return AttackResult(
+        n, top = len(first), min(self.top, len(first))
+        return AttackResult.of_counts(
+            float(first.sum()),
+            n,
+            float(control.sum()),
+            n,
+            level,
             attack=f"Linkage of rows by {', '.join(self.columns)}",
             threat=self.threat.seeing(IN_WORDS[self.sees]),
-            rate=float(first.mean()),
-            interval=intervals[0],
-            trials=n,
             baseline=1 / n,
-            control=float(control.mean()),
-            control_interval=intervals[1],
             more={f"top {top}": float(within.mean()), f"top {top} baseline": top / n},
         )
 

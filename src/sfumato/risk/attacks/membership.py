@@ -31,9 +31,18 @@ from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import Codes, Points
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.attacks import nearest_neighbours
-from sfumato.risk.attacks.attack import Attack, Criterion, ThreatModel, check_trials
+from sfumato.risk.attacks.attack import (
+    MOST_WORST,
+    PERMUTATIONS,
+    Attack,
+    AttackAttempt,
+    AttackOptions,
+    Attempts,
+    Criterion,
+    ThreatModel,
+    check_trials,
+)
 from sfumato.risk.attacks.attacker_view import BANDWIDTH, IN_WORDS
-from sfumato.risk.attacks.attempt import MOST_WORST, PERMUTATIONS, AttackAttempt, AttackOptions, Attempts
 from sfumato.risk.attacks.attribute_inference import schema_of_half
 from sfumato.risk.attacks.likelihood_ratio import MEMBERSHIP_GOAL
 from sfumato.risk.simulated.membership_game import NEVER_RELEASED, chunks

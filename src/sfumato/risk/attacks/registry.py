@@ -13,8 +13,7 @@ from sfumato.risk.attacks import (
     membership,
     singling_out,
 )
-from sfumato.risk.attacks.attack import Attack, Criterion
-from sfumato.risk.attacks.attempt import ReleaseAttack
+from sfumato.risk.attacks.attack import Attack, Criterion, ReleaseAttack
 from sfumato.risk.attacks.likelihood_ratio import LikelihoodRatio
 from sfumato.risk.attacks.linkage import FreshReferenceLinkage
 from sfumato.risk.attacks.membership import ShadowModelAttack

@@ -26,16 +26,16 @@ import numpy as np
 
 from sfumato.arrays import BoolArray, FloatArray, IntArray
 from sfumato.metrics.rows_view import Points
-from sfumato.risk.attacks.attack import ThreatModel
-from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
-from sfumato.risk.attacks.attempt import (
+from sfumato.risk.attacks.attack import (
     MOST_WORST,
     AttackAttempt,
     AttackOptions,
     Attempts,
+    ThreatModel,
     binomial_p_value,
     permutation_p_value,
 )
+from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
 
 if TYPE_CHECKING:
     from sfumato.risk.on_release.people import AttackTargets

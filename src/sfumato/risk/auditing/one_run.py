@@ -166,16 +166,9 @@ def make_canaries(schema: Schema, count: int = 100, seed: int | None = None) -> 
         )
     randomness = Randomness.of(check_seed(seed))
     coins = tuple(bool(number < 0.5) for number in randomness.uniform.random(count))
-    rows, others = (_rows(schema, size, randomness.generator) for size in (count, _pairs(schema, count)))
+    pairs = count if schema.adjacency == "replace" else 0
+    rows, others = (tuple(_row(schema, randomness.generator) for _ in range(size)) for size in (count, pairs))
     return Canaries(schema, rows, others, coins)
-
-
-def _pairs(schema: Schema, count: int) -> int:
-    return count if schema.adjacency == "replace" else 0
-
-
-def _rows(schema: Schema, count: int, generator: np.random.Generator) -> tuple[dict[str, Any], ...]:
-    return tuple(_row(schema, generator) for _ in range(count))
 
 
 def _row(schema: Schema, generator: np.random.Generator) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from sfumato.arrays import FloatArray
 from sfumato.core.method import Method, Output
 from sfumato.core.plan import Plan
 from sfumato.risk.auditing.neighbouring_tables import NeighbouringTables, corner_values
-from sfumato.risk.auditing.transcript import Runs, Step, Transcript
+from sfumato.risk.auditing.transcript import UNKNOWN, Runs, Step, Transcript
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,8 +118,7 @@ class AuditCase:
         for seed in seeds:
             made = Transcript.of(here, int(seed))
             taped = taped and made.taped
-            loss = made.loss(there) if taped else None
-            losses.append((loss.total, loss.spent) if loss else (0.0, 0.0))
+            losses.append(made.loss(there) if taped else UNKNOWN)
             features.append(self.seen(made.output))
             steps += made.tape.steps
             told()

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -176,17 +176,11 @@ def _log_chances(deficits: Deficits, rate: Fraction) -> FloatArray:
     return logits - math.log(float(np.exp(logits).sum()))
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """How one run tells its own table from the neighbour: the loss, and the divergences of its steps, added up."""
 
     total: float
     spent: float
-
-    @property
-    def impossible(self) -> bool:
-        """Whether the neighbour cannot have made this release."""
-        return math.isinf(self.total)
 
 
 IMPOSSIBLE = Loss(math.inf, math.inf)

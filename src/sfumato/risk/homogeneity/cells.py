@@ -227,24 +227,25 @@ VIEWS: tuple[View, ...] = ("conservative", "record", "any")
 COUNTS_STEP = "give an integer array with one row per cell and one column per sensitive value (at least two)"
 
 
-def check_counts(counts: ArrayLike, narrow: bool = False) -> Counts:
-    """Return counts as a (cells, K) integer array; all problems are reported at once.
+def check_counts(counts: ArrayLike, narrow: bool = False, fewest: int = 2) -> Counts:
+    """Return counts as a (cells, K) integer array, K at least ``fewest``; all problems are reported at once.
 
     ``narrow`` keeps the integer type that came in, for callers that only look counts up.
     """
     array = np.asarray(getattr(counts, "counts", counts))
     if array.ndim == 1 and array.size:
         array = array[None, :]
-    problems = _problems(array)
+    problems = _problems(array, fewest)
     if problems:
         raise RiskError("these are not counts of cells", problems, COUNTS_STEP)
     return array if narrow and array.dtype.kind in "iu" else array.astype(np.int64, copy=False)
 
 
-def _problems(array: NDArray[Any]) -> list[str]:
+def _problems(array: NDArray[Any], fewest: int) -> list[str]:
     if array.ndim != 2:
         return [f"found {array.ndim} dimensions, two are needed"]
-    problems = [f"found K = {array.shape[1]} sensitive values, at least 2 are needed"] if array.shape[1] < 2 else []
+    values = array.shape[1]
+    problems = [f"found K = {values} sensitive values, at least {fewest} are needed"] if values < fewest else []
     if array.dtype.kind not in "iuf":
         return [*problems, f"found values of type {array.dtype}"]
     if array.dtype.kind == "f":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -141,24 +141,29 @@ SIZE_TAIL = 1e-14
 MOST_IN_ONE_PASS = 600
 
 
-class SizeLaw(Protocol):
+class SizeLaw:
     """A law of the number of records in a cell."""
 
-    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
-        """Return the probability of each size."""
-        ...
-
-    def largest(self) -> int:
-        """Return a size beyond which the mass is negligible."""
-        ...
+    @property
+    def law(self) -> Any:
+        """The law as a distribution of SciPy."""
+        raise NotImplementedError
 
     def pgf(self, x: float) -> float:
         """Return the expectation of x to the power of the size."""
-        ...
+        raise NotImplementedError
+
+    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
+        """Return the probability of each size."""
+        return self.law.pmf(n)
+
+    def largest(self) -> int:
+        """Return a size beyond which the mass is negligible."""
+        return int(self.law.isf(SIZE_TAIL)) + 1
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(SizeLaw):
     """Poisson cell sizes with mean ``lam``."""
 
     lam: float
@@ -167,13 +172,10 @@ class Poisson:
         if not (math.isfinite(self.lam) and self.lam > 0):
             raise RiskError(f"lam must be above 0, found {self.lam!r}", next_step="give the mean size of a cell")
 
-    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
-        """Return the probability of each size."""
-        return stats.poisson.pmf(n, self.lam)
-
-    def largest(self) -> int:
-        """Return a size beyond which the mass is negligible."""
-        return int(stats.poisson.isf(SIZE_TAIL, self.lam)) + 1
+    @property
+    def law(self) -> Any:
+        """The law as a distribution of SciPy."""
+        return stats.poisson(self.lam)
 
     def pgf(self, x: float) -> float:
         """Return the expectation of x to the power of the size."""
@@ -181,7 +183,7 @@ class Poisson:
 
 
 @dataclass(frozen=True)
-class NegativeBinomial:
+class NegativeBinomial(SizeLaw):
     """Negative binomial cell sizes: ``r`` successes with probability ``pi``; mean r (1 - pi) / pi."""
 
     r: float
@@ -194,13 +196,10 @@ class NegativeBinomial:
                 next_step="give NegativeBinomial(r=2.0, pi=0.3)",
             )
 
-    def pmf(self, n: NDArray[np.int64]) -> FloatArray:
-        """Return the probability of each size."""
-        return stats.nbinom.pmf(n, self.r, self.pi)
-
-    def largest(self) -> int:
-        """Return a size beyond which the mass is negligible."""
-        return int(stats.nbinom.isf(SIZE_TAIL, self.r, self.pi)) + 1
+    @property
+    def law(self) -> Any:
+        """The law as a distribution of SciPy."""
+        return stats.nbinom(self.r, self.pi)
 
     def pgf(self, x: float) -> float:
         """Return the expectation of x to the power of the size."""

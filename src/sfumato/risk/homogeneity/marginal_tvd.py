@@ -189,14 +189,14 @@ class _Slice:
         self, way: Way, noise: _Noise | _TabulatedNoise, occupied: IntArray, rng: np.random.Generator
     ) -> float:
         if way == "direct":
-            return _total_variation(noise.on(self.counts, rng), self.counts)
+            return _distance(noise.on(self.counts, rng), self.counts)
         kept = np.bincount(self.place, noise.on(occupied, rng), minlength=len(self.empty))
-        return _total_variation(kept + noise.on_empty(self.empty, rng), self.counts)
+        return _distance(kept + noise.on_empty(self.empty, rng), self.counts)
 
 
-def _total_variation(released: NDArray[Any], true: IntArray) -> float:
+def _distance(released: NDArray[Any], true: IntArray) -> float:
     """A release in which nothing survived says nothing: it is read as the uniform law."""
-    return total_variation(released if released.sum() > 0 else np.ones(len(true)), true)
+    return total_variation(released if released.any() else np.ones(len(true)), true)
 
 
 def _sample(occupied: _Occupied, order: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

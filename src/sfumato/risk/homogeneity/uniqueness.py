@@ -30,15 +30,14 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.arrays import FloatArray
+from sfumato.arrays import Counts, FloatArray
 from sfumato.errors import RiskError
 from sfumato.metrics.confidence import FrozenModel
 from sfumato.privacy.noise_distributions import NoiseLaw
+from sfumato.risk.homogeneity.cells import check_counts
 from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
 from sfumato.risk.homogeneity.expected import SizeLaw
 from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
-
-COUNTS_STEP = "give whole numbers of 0 or more: the sizes of cells, or a row for each cell and a column for each value"
 
 
 class ReidentificationRisk(FrozenModel):
@@ -162,13 +161,7 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _rows(counts: ArrayLike) -> NDArray[np.int64]:
+def _rows(counts: ArrayLike) -> Counts:
+    """Return a row for each cell; sizes alone are a column."""
     array = np.asarray(getattr(counts, "counts", counts))
-    rows = array[:, None] if array.ndim == 1 else array
-    if rows.ndim != 2 or not rows.size or rows.dtype.kind not in "iuf":
-        raise RiskError(f"these are not counts of cells: {array.dtype} of shape {array.shape}", next_step=COUNTS_STEP)
-    if rows.dtype.kind == "f" and not (np.isfinite(rows).all() and (rows % 1 == 0).all()):
-        raise RiskError("some counts of cells are no whole numbers", next_step=COUNTS_STEP)
-    if (rows < 0).any():
-        raise RiskError(f"{int((rows < 0).sum()):,} counts of cells are negative", next_step=COUNTS_STEP)
-    return rows.astype(np.int64, copy=False)
+    return check_counts(array[:, None] if array.ndim == 1 else array, fewest=1)

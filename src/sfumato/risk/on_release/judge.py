@@ -24,7 +24,7 @@ from typing import Any
 from sfumato.formatting import percent_fixed
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.privacy.exact import at_least, to_fraction
-from sfumato.risk.attacks.attempt import AttackAttempt
+from sfumato.risk.attacks.attack import AttackAttempt
 from sfumato.risk.on_release.result import Grade, ReleaseAttackResult
 
 AWAY = 0.25
@@ -60,21 +60,21 @@ def _one(
 ) -> ReleaseAttackResult:
     blind = attack.blind_hits
     control = None if blind is None else blind / attack.blind_trials
-    within = None if blind is None else binomial_interval(round(blind), attack.blind_trials, each)
     ceiling = None
-    if curve is not None and within is not None and attack.criterion != "overfitting":
-        ceiling = min(1.0, attack.people * float(curve.hits(within.high / attack.people)))
+    if curve is not None and blind is not None and attack.criterion != "overfitting":
+        highest = binomial_interval(round(blind), attack.blind_trials, each).high
+        ceiling = min(1.0, attack.people * float(curve.hits(highest / attack.people)))
     baseline = attack.baseline if attack.baseline is not None else control
-    return ReleaseAttackResult(
+    return ReleaseAttackResult.of_counts(
+        attack.hits,
+        attack.trials,
+        blind,
+        attack.blind_trials,
+        each,
         attack=attack.name,
         threat=attack.threat,
         criterion=attack.criterion,
-        rate=attack.hits / attack.trials,
-        interval=binomial_interval(round(attack.hits), attack.trials, each),
-        trials=attack.trials,
         baseline=0.0 if baseline is None else baseline,
-        control=control,
-        control_interval=within,
         ceiling=ceiling,
         claim=claim if ceiling is not None else "",
         p=attack.p,

@@ -13,8 +13,7 @@ from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import EvaluationInput
 from sfumato.privacy.exact import at_most, format_fraction
 from sfumato.progress import report_progress
-from sfumato.risk.attacks.attack import check_trials
-from sfumato.risk.attacks.attempt import AttackAttempt, AttackOptions, Attempts
+from sfumato.risk.attacks.attack import AttackAttempt, AttackOptions, Attempts, check_trials
 from sfumato.risk.attacks.registry import ON_RELEASE
 from sfumato.risk.on_release.judge import judge_attacks, strongest_of, verdict_of
 from sfumato.risk.on_release.people import AttackTargets, read_attack_targets

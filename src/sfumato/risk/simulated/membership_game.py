@@ -14,7 +14,7 @@ from sfumato.core.method import Method, Output
 from sfumato.core.plan import Plan
 from sfumato.errors import RiskError
 from sfumato.metrics.auc import roc_auc
-from sfumato.metrics.confidence import LEVEL, binomial_interval
+from sfumato.metrics.confidence import LEVEL
 from sfumato.metrics.evaluation_input import raw_rows
 from sfumato.metrics.rows_view import CachedCounts, Observes, RowsView, check_observes
 from sfumato.privacy.exact import to_fraction
@@ -167,15 +167,15 @@ def play_game(
     right = _right(inside, outside, randomness.generator)
     # The control deals the same labels, but every release comes from the world without the target.
     blind = _right(scores(worlds, False, members, score, randomness), outside, randomness.generator)
-    return AttackResult(
+    return AttackResult.of_counts(
+        right,
+        trials,
+        blind,
+        trials,
+        level,
         attack=f"{attack.title}, against {worlds.title}",
         threat=attack.threat.seeing(attack.sees(worlds)),
-        rate=right / trials,
-        trials=trials,
         baseline=0.5,
-        interval=binomial_interval(right, trials, level),
-        control=blind / trials,
-        control_interval=binomial_interval(blind, trials, level),
         auc=roc_auc(inside, outside),
         ceiling=worlds.ceiling,
         claim=worlds.claim,

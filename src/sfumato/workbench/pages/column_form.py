@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from sfumato.schema.column import KINDS, OUTSIDE, ROLES
-from sfumato.workbench.pages.components import TYPING, PageContext, help_button
+from sfumato.workbench.pages.components import PageContext, helped_input, helped_select
 from sfumato.workbench.texts import words
 from sfumato.workbench.views import table
 
@@ -74,25 +73,15 @@ class _Form:
         self.changed()
 
     def _text(self, field: str, said: dict[str, str], told: str = "", long: bool = False) -> None:
-        make: Any = ui.textarea if long else ui.input
-        with ui.row().classes("field"):
-            made = make(
-                words(f"table.{field}"), value=said[field], on_change=lambda e: self.keep(**{field: e.value or ""})
-            )
-            made.props(TYPING).classes("grow")
-            if told:
-                help_button(words(f"table.{field}"), words(told))
+        helped_input(f"table.{field}", said[field], lambda text: self.keep(**{field: text}), told, long)
 
     def _choice(self, field: str, names: dict[str, str], said: dict[str, str], told: str, redraw: bool = False) -> None:
-        def choose(event: Any) -> None:
-            self.keep(**{field: event.value or ""})
+        def choose(name: str) -> None:
+            self.keep(**{field: name})
             if redraw:
                 self.fields.refresh()
 
-        with ui.row().classes("field"):
-            made = ui.select(names, label=words(f"table.{field}"), value=said[field], on_change=choose)
-            made.props("outlined dense").classes("grow")
-            help_button(words(f"table.{field}"), words(told))
+        helped_select(f"table.{field}", names, said[field], told, choose)
 
     def _rounder(self) -> None:
         found = table.table_view(self.project)
@@ -109,12 +98,9 @@ class _Form:
         self.fields.refresh()
 
     def _source(self, said: dict[str, str]) -> None:
-        def keep(event: Any) -> None:
-            self.project.change(sources={**self.project.state.sources, self.name: event.value or ""})
+        def keep(text: str) -> None:
+            self.project.change(sources={**self.project.state.sources, self.name: text})
             self.project.unconfirm()
             self.changed()
 
-        with ui.row().classes("field"):
-            made = ui.input(words("table.source"), value=said["source"], on_change=keep).props(TYPING)
-            made.classes("grow")
-            help_button(words("table.source"), words("table.source_help"))
+        helped_input("table.source", said["source"], keep, "table.source_help")

@@ -154,22 +154,47 @@ def success_box(text: str) -> None:
     ui.label(text).props('role="status"').classes("good")
 
 
+def helped_input(label: str, value: str, keep: Callable[[str], None], told: str = "", long: bool = False) -> ui.input:
+    """Draw an input with help beside it, whose text is kept as it is typed."""
+    make: Any = ui.textarea if long else ui.input
+    with ui.row().classes("field"):
+        field = make(words(label), value=value, on_change=lambda event: keep(event.value or "")).props(TYPING)
+        field.classes("grow")
+        if told:
+            help_button(words(label), words(told))
+    return field
+
+
+def helped_select(
+    label: str, names: Any, value: str, told: str, keep: Callable[[str], None] | None = None
+) -> ui.select:
+    """Draw a choice with help beside it."""
+    with ui.row().classes("field"):
+        chosen = None if keep is None else lambda event: keep(event.value or "")
+        field = ui.select(names, label=words(label), value=value, on_change=chosen).props("outlined dense")
+        field.classes("grow")
+        help_button(words(label), words(told))
+    return field
+
+
 def saved_input(
-    desk: PageContext, field: str, label: str, told: str = "", after: Callable[[], None] | None = None
+    desk: PageContext,
+    field: str,
+    label: str,
+    told: str = "",
+    after: Callable[[], None] | None = None,
+    long: bool = False,
 ) -> ui.input:
     """Draw an input whose text is kept in the project as it is typed."""
 
-    def keep(event: Any) -> None:
-        desk.project.change(**{field: event.value or ""})
+    def keep(text: str) -> None:
+        desk.project.change(**{field: text})
         if after is not None:
             after()
 
-    with ui.row().classes("field"):
-        made = ui.input(words(label), value=getattr(desk.project.state, field), on_change=keep).props(TYPING)
-        made.classes("grow").props["data-field"] = field
-        if told:
-            help_button(words(label), words(told))
-    return made
+    drawn = helped_input(label, getattr(desk.project.state, field), keep, told, long)
+    drawn.props["data-field"] = field
+    return drawn
 
 
 def progress(desk: PageContext, kind: str, ended: Callable[[Job], None]) -> None:

@@ -13,7 +13,7 @@ from sfumato.workbench.pages.components import (
     error_box,
     frame,
     heading,
-    help_button,
+    helped_select,
     saved_input,
     step_lines,
     success_box,
@@ -124,10 +124,7 @@ class LedgerPage(Page):
             name = ui.input(words("ledger.table"), value=schema.name if schema else "").props("outlined dense")
             saved_input(self.desk, "cap_epsilon", "plan.cap_epsilon", "plan.account_help")
             saved_input(self.desk, "cap_delta", "plan.cap_delta", "plan.delta_help")
-            with ui.row().classes("field"):
-                how = ui.select(list(COMPOSITIONS), label=words("ledger.composition"), value="basic")
-                how.props("outlined dense").classes("grow")
-                help_button(words("ledger.composition"), words("ledger.composition_help"))
+            how = helped_select("ledger.composition", list(COMPOSITIONS), "basic", "ledger.composition_help")
             hidden = schema.adjacency if schema else ADJACENCIES[0]
             ui.button(
                 words("ledger.open"),

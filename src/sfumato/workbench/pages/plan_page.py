@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,6 @@ from sfumato.workbench.pages.components import (
     error_box,
     frame,
     heading,
-    help_button,
     saved_input,
     step_lines,
 )
@@ -54,7 +54,9 @@ class PlanPage(Page):
             with ui.row().classes("field"):
                 slider = ui.slider(min=0, max=len(plan.STEPS) - 1, step=1, value=self._step()).classes("grow")
                 slider.props(f'snap markers aria-label="{words("plan.epsilon_slider")}"')
-                typed = ui.input(words("plan.epsilon"), value=self.project.state.epsilon, on_change=self._typed)
+                typed = ui.input(
+                    words("plan.epsilon"), value=self.project.state.epsilon, on_change=self._keeping("epsilon")
+                )
                 typed.props(TYPING).style("width: 7rem").props["data-field"] = "epsilon"
             slider.on_value_change(lambda e: typed.set_value(plan.STEPS[int(e.value or 0)]))
             saved_input(self.desk, "about_rows", "plan.about_rows", "plan.about_rows_help", self.again)
@@ -68,9 +70,14 @@ class PlanPage(Page):
             return plan.STEPS.index("1")
         return min(range(len(plan.STEPS)), key=lambda i: abs(float(plan.STEPS[i]) - value))
 
-    def _typed(self, event: Any) -> None:
-        self.project.change(epsilon=event.value or "")
-        self.again()
+    def _keeping(self, field: str) -> Callable[[Any], None]:
+        """Return what keeps a text that was typed or chosen, and plans again."""
+
+        def keep(event: Any) -> None:
+            self.project.change(**{field: event.value or ""})
+            self.again()
+
+        return keep
 
     def again(self) -> None:
         """Plan again, beside the page; only the last of several wishes is drawn."""
@@ -188,17 +195,8 @@ class PlanPage(Page):
         state = self.project.state
         choices = plan.method_choices()
         value = state.method if state.method in choices else ""
-        made = ui.select(choices, label=words("plan.method"), value=value, on_change=self._named)
-        made.props("outlined dense").classes("grow")
-        with ui.row().classes("field"):
-            settings = ui.textarea(words("plan.settings"), value=state.settings, on_change=self._set).props(TYPING)
-            settings.props("autogrow").classes("grow")
-            help_button(words("plan.settings"), words("plan.settings_help"))
-
-    def _named(self, event: Any) -> None:
-        self.project.change(method=event.value or "")
-        self.again()
-
-    def _set(self, event: Any) -> None:
-        self.project.change(settings=event.value or "")
-        self.again()
+        method = ui.select(choices, label=words("plan.method"), value=value, on_change=self._keeping("method"))
+        method.props("outlined dense").classes("grow")
+        saved_input(self.desk, "settings", "plan.settings", "plan.settings_help", self.again, long=True).props(
+            "autogrow"
+        )

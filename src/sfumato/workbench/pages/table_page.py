@@ -134,7 +134,7 @@ class TablePage(Page):
         self._vouch()
 
     def _helps(self) -> None:
-        remedies, gone = table.remedies(self.project), table.left_out(self.project.draft or _none())
+        remedies, gone = table.remedies(self.project), table.left_out(table.required_draft(self.project))
         if not remedies and not gone:
             return
         with card("table.helps"):
@@ -206,7 +206,7 @@ class TablePage(Page):
     def columns(self) -> None:
         """Draw the columns that match, some at once."""
         found = table.lines(self.project, self.search, self.only)
-        total = len((self.project.draft or _none()).columns)
+        total = len(table.required_draft(self.project).columns)
         ui.label(words("table.counted", shown=len(found), total=total)).classes("quiet").props('role="status"')
         shown = found[self.first : self.first + AT_ONCE]
         with ui.element("div").classes("listed"):
@@ -324,7 +324,3 @@ def html_table(names: list[str], rows: list[list[str]]) -> None:
                 with ui.element("tr"):
                     for cell in row:
                         TextElement(tag="td", text=cell)
-
-
-def _none() -> Schema:
-    raise WorkbenchError(words("table.nothing_open"), next_step=words("table.no_path_step"))

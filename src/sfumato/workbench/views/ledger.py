@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from html import escape
+from itertools import accumulate
 
 from sfumato.errors import SfumatoError
 from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.privacy.exact import format_fraction as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
 from sfumato.privacy.ledger.spend_outcomes import UNKNOWN
+from sfumato.report.charts.axis import Axis
+from sfumato.report.charts.marks import LineMark, RuleMark, lines
 from sfumato.workbench.jobs import ErrorText
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
 
-WIDE, HIGH, EDGE = 640, 180, 34
+HEIGHT = 220
 
 
 @dataclass(frozen=True)
@@ -96,29 +98,16 @@ def _entry(entry: Entry, outcome: Outcome | None) -> EntryLine:
 
 
 def drawing(name: str, costs: list[float], cap: float) -> str:
-    """Return the sum of epsilon after each entry as a small picture, with the cap as a line."""
-    totals = [0.0]
-    for cost in costs:
-        totals.append(totals[-1] + cost)
-    top = max(cap, totals[-1]) * 1.08
-    wide = (WIDE - 2 * EDGE) / max(len(costs), 1)
-    points = [(EDGE, _high(0, top))]
-    for place, total in enumerate(totals[1:]):
-        points += [(EDGE + wide * place, _high(total, top)), (EDGE + wide * (place + 1), _high(total, top))]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    line, mark = _high(cap, top), escape(words("ledger.cap_mark"))
-    label = escape(words("ledger.curve", table=name, total=f"{totals[-1]:.4g}", cap=f"{cap:.4g}"), quote=True)
-    return (
-        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{label}" class="total">'
-        f'<line x1="{EDGE}" x2="{WIDE - EDGE}" y1="{line:.1f}" y2="{line:.1f}" class="cap"></line>'
-        f'<text x="{WIDE - EDGE}" y="{line - 6:.1f}" text-anchor="end">{mark} {cap:g}</text>'
-        f'<polyline points="{path}" class="sum"></polyline>'
-        f'<text x="{EDGE}" y="{HIGH - 6}">{escape(words("ledger.entries_axis", count=len(costs)))}</text></svg>'
+    """Return the sum of epsilon after each entry as a picture, with the cap as a line."""
+    sums = list(accumulate(costs, initial=0.0))
+    entries = [float(end) for place in range(len(costs)) for end in (place, place + 1)]
+    line = LineMark(
+        words("ledger.spent"), [0.0, *entries], [0.0, *(each for each in sums[1:] for _ in "12")], dots=False
     )
-
-
-def _high(value: float, top: float) -> float:
-    return HIGH - EDGE + 10 - value / top * (HIGH - EDGE - 10)
+    axes = Axis(words("ledger.entries_axis", count=len(costs)), kind="integer"), Axis("epsilon", 0.0)
+    label = words("ledger.curve", table=name, total=f"{sums[-1]:.4g}", cap=f"{cap:.4g}")
+    rule = RuleMark(f"{words('ledger.cap_mark')} {cap:g}", cap, goal=True)
+    return str(lines([line], *axes, label, rules=[rule], height=HEIGHT))
 
 
 def open_account(project: Project, table: str, adjacency: str = "add-remove", composition: str = "basic") -> Account:

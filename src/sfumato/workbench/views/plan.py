@@ -30,22 +30,13 @@ EACH_SIDE = 2
 """Published deployments that are shown on either side of epsilon."""
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A use, with the method that serves it."""
-
-    method: str
-    settings: str
-    needs_target: bool = False
-
-
-PRESETS: Mapping[str, Preset] = {
-    "statistics": Preset("", ""),
-    "teaching": Preset("mst", ""),
-    "testing": Preset("marginals", "pairs=none"),
-    "prediction": Preset("aim", "", needs_target=True),
+PRESETS: Mapping[str, tuple[str, str]] = {
+    "statistics": ("", ""),
+    "teaching": ("mst", ""),
+    "testing": ("marginals", "pairs=none"),
+    "prediction": ("aim", ""),
 }
-"""The uses that the page offers; what each means stands in the texts."""
+"""The uses that the page offers, each with its method and settings; what each means stands in the texts."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,6 @@ class PlanView:
     """A plan as the page shows it; where something is wrong, what and where."""
 
     plan: Plan | None = None
-    method: Method | None = None
     cost: str = ""
     share: float | None = None
     """The part of the cap that is used after this release."""
@@ -61,7 +51,6 @@ class PlanView:
     budget_trouble: ErrorText | None = None
     verdict: str = ""
     expected: tuple[str, ...] = ()
-    overwhelmed: bool = False
     risk: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     needs: str = ""
@@ -123,11 +112,16 @@ def whole(text: str, what: str) -> int | None:
     return int(plain)
 
 
+def row_numbers(state: ProjectState) -> tuple[int | None, int | None]:
+    """Return how many rows were asked for, and about how many the table has."""
+    return whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+
+
 def compute_plan(project: Project) -> tuple[Plan, Method]:
     """Return the plan of what was chosen, without the ledger."""
     state, schema = project.state, required_schema(project)
     method, reason = chosen_method(project)
-    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    rows, about = row_numbers(state)
     made = plan_release(schema, method, rows, None, about_rows=about)
     return with_noise_note(with_reason(made, reason)), method
 
@@ -135,20 +129,18 @@ def compute_plan(project: Project) -> tuple[Plan, Method]:
 def plan_view(project: Project) -> PlanView:
     """Return all that the page shows; nothing of it looks at the rows."""
     try:
-        made, method = compute_plan(project)
+        made, _ = compute_plan(project)
         forecast = made.forecast
         verdict, *expected = forecast.sentences() if forecast is not None else (words("plan.no_forecast"),)
         budget, share, trouble = _budget(project, made)
         return PlanView(
             plan=made,
-            method=method,
             cost=cost_summary(made),
             share=share,
             budget=budget,
             budget_trouble=trouble,
             verdict=verdict,
             expected=tuple(expected),
-            overwhelmed=bool(forecast and forecast.overwhelmed),
             risk=_risk(made),
             others=published_deployments(made),
             needs=made.needs(),
@@ -197,5 +189,5 @@ def method_choices() -> dict[str, str]:
 
 def choose_preset(project: Project, name: str) -> None:
     """Take the method of a use; the other inputs stay as they are."""
-    preset = PRESETS[name]
-    project.change(preset=name, method=preset.method, settings=preset.settings)
+    method, settings = PRESETS[name]
+    project.change(preset=name, method=method, settings=settings)

@@ -13,12 +13,12 @@ from sfumato.core.plan import cost_summary
 from sfumato.core.release import Release
 from sfumato.core.release import plan as plan_release
 from sfumato.core.release import release as run_release
-from sfumato.errors import KeptElsewhereError, SfumatoError, WorkbenchError
+from sfumato.errors import KeptElsewhereError, WorkbenchError
 from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_reruns
-from sfumato.table import read
+from sfumato.table import Table, read
 from sfumato.workbench.project import Project, ReleaseRecord
 from sfumato.workbench.texts import words
-from sfumato.workbench.views.plan import chosen_method, required_schema, whole
+from sfumato.workbench.views.plan import chosen_method, required_schema, row_numbers
 
 REPORT, USERS = "report.html", "README.html"
 SHOWN = {"report": REPORT, "users": USERS}
@@ -42,7 +42,7 @@ def run(project: Project) -> FinishedRelease:
 
     state, schema, out = project.state, required_schema(project), project.out
     method, reason = chosen_method(project)
-    rows, about = whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
+    rows, about = row_numbers(state)
     prepare_output(out)
     table = read(str(Path(state.source).expanduser()), schema)
     planned = plan_release(table, method, rows, project.ledger, about_rows=about)
@@ -103,38 +103,25 @@ def verify_release(project: Project, number: int) -> Any:
 
 def compared(project: Project, number: int) -> str:
     """Compare a release with the confidential table, and return the page: it is kept in memory alone."""
-    from sfumato.bundle.read import open_bundle
     from sfumato.evaluate.compare.run import compare
-    from sfumato.report.comparison_page.page import comparison_page
+    from sfumato.report.comparison_page import comparison_page
 
-    folder = release_record(project, number).folder
-    facts = open_bundle(folder).schema
-    table = read(str(Path(project.state.source).expanduser()), facts)
-    return comparison_page(compare(folder, table, _holdout(project, facts)))
+    return comparison_page(compare(*_beside_the_table(project, number)))
 
 
 def attacked(project: Project, number: int) -> str:
     """Attack a release, and return the risk page: it is kept in memory alone."""
-    from sfumato.bundle.read import open_bundle
-    from sfumato.report.attack_page.page import attack_page
+    from sfumato.report.attack_page import attack_page
     from sfumato.risk.on_release.run import attack_release
 
-    folder = release_record(project, number).folder
-    facts = open_bundle(folder).schema
-    table = read(str(Path(project.state.source).expanduser()), facts)
-    return attack_page(attack_release(folder, table, _holdout(project, facts)))
+    return attack_page(attack_release(*_beside_the_table(project, number)))
 
 
-def _holdout(project: Project, facts: Any) -> Any:
-    named = project.state.holdout.strip()
-    return read(str(Path(named).expanduser()), facts) if named else None
+def _beside_the_table(project: Project, number: int) -> tuple[str, Table, Table | None]:
+    """Return a bundle, the confidential table and the holdout, if one was named."""
+    from sfumato.bundle.read import open_bundle
 
-
-def guarantee_before_release(project: Project) -> str:
-    """Return what the button promises: the guarantee as it will stand in the bundle."""
-    from sfumato.workbench.views.plan import plan_view
-
-    found = plan_view(project)
-    if found.trouble is not None:
-        raise SfumatoError(found.trouble.headline, found.trouble.problems, found.trouble.next_step)
-    return found.sentence
+    folder, state = release_record(project, number).folder, project.state
+    schema, holdout = open_bundle(folder).schema, state.holdout.strip()
+    table = read(str(Path(state.source).expanduser()), schema)
+    return folder, table, read(str(Path(holdout).expanduser()), schema) if holdout else None

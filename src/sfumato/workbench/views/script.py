@@ -14,11 +14,10 @@ from sfumato.evaluate.uncertainty.main_numbers import checked_reruns, planned_re
 from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.ledger.address import shown_address
-from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
-from sfumato.workbench.views.plan import compute_plan, settings_of, whole
+from sfumato.workbench.views.plan import compute_plan, required_schema, row_numbers, settings_of
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _terms(project: Project) -> dict[str, str]:
     """Return the terms of the table's account, from the ledger; those that were typed where it is not open yet."""
     state, schema = project.state, project.schema
     try:
-        account = Ledger(project.ledger).account(_schema(project).name)
+        account = Ledger(project.ledger).account(required_schema(project).name)
     except SfumatoError:
         hidden = schema.adjacency if schema else "add-remove"
         return {"epsilon": state.cap_epsilon, "delta": state.cap_delta, "adjacency": hidden, "composition": "basic"}
@@ -120,8 +119,8 @@ def _terms(project: Project) -> dict[str, str]:
 def python_script(project: Project) -> str:
     """Return a script that stands alone: the schema is in it, and no private value."""
     made, method = compute_plan(project)
-    schema = _schema(project)
-    rows, about = _numbers(project)
+    schema = required_schema(project)
+    rows, about = row_numbers(project.state)
     repeated = Repeated(
         file="release.py",
         title=f"Release table {in_docstring(schema.name)}: what was clicked in the workbench, as a script.",
@@ -143,18 +142,12 @@ def python_script(project: Project) -> str:
 
 def shell_script(project: Project) -> str:
     """Return the same as command lines; the schema is written first."""
-    schema = _schema(project)
+    schema = required_schema(project)
     mark = "END_OF_SCHEMA"
     return (
         f"#!/bin/sh\nset -eu\ncat > schema.toml <<'{mark}'\n{schema.to_toml()}{mark}\n"
         f"{ledger_lines(project)[1]}\n{plan_lines(project)[1]}\n{release_lines(project)[1]}\n"
     )
-
-
-def _schema(project: Project) -> Schema:
-    from sfumato.workbench.views.plan import required_schema
-
-    return required_schema(project)
 
 
 def _literal(text: str) -> str:
@@ -180,25 +173,19 @@ def _from_anywhere(place: str) -> str:
     return place if "://" in place else str(Path(place).expanduser().absolute())
 
 
-def _numbers(project: Project) -> tuple[int | None, int | None]:
-    """Return how many rows were asked for, and about how many the table has."""
-    state = project.state
-    return whole(state.rows, words("plan.rows")), whole(state.about_rows, words("plan.about_rows"))
-
-
 def _row_options(project: Project) -> str:
-    rows, about = _numbers(project)
+    rows, about = row_numbers(project.state)
     return f"{'' if rows is None else f', rows={rows}'}{'' if about is None else f', about_rows={about}'}"
 
 
 def _options(project: Project) -> str:
-    state, schema = project.state, _schema(project)
+    state, schema = project.state, required_schema(project)
     settings = settings_of(state, schema, state.method or None)
     parts = [f"--method {state.method}"] if state.method else []
     parts += [f"--epsilon {shlex.quote(state.epsilon)}"] if state.epsilon.strip() else []
     parts += [f"--delta {shlex.quote(state.delta)}"] if state.delta.strip() else []
     parts += [f"--set {shlex.quote(each)}" for each in settings]
-    rows, about = _numbers(project)
+    rows, about = row_numbers(project.state)
     parts += [] if rows is None else [f"--rows {rows}"]
     parts += [] if about is None else [f"--about-rows {about}"]
     return " ".join([*parts, f"--ledger {shlex.quote(_ledger_lines(project))}"])

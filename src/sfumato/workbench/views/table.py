@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import DraftSchemaError, SchemaError, SfumatoError, TableError
 from sfumato.schema import Schema
-from sfumato.schema.column import KINDS, LEVEL_KINDS, Column
+from sfumato.schema.column import Column
 from sfumato.schema.confirm import confirmation_steps, unconfirmed_facts
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import DOMAIN_FACTS, fingerprint
@@ -154,7 +154,7 @@ def _end(text: str, kind: str) -> Any:
 
 def fields_of(project: Project, name: str) -> dict[str, str]:
     """Return what the form of a column shows: what was typed, and the draft where nothing was."""
-    column = (project.draft or _nothing())[name]
+    column = required_draft(project)[name]
     low, high = (str(end) for end in column.bounds) if column.bounds else ("", "")
     drafted = {
         "kind": column.kind,
@@ -169,8 +169,11 @@ def fields_of(project: Project, name: str) -> dict[str, str]:
     return {**drafted, **project.state.edits.get(name, {})}
 
 
-def _nothing() -> Schema:
-    raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
+def required_draft(project: Project) -> Schema:
+    """Return the draft, or refuse."""
+    if project.draft is None:
+        raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
+    return project.draft
 
 
 def lines(project: Project, search: str = "", only: str = "all") -> list[ColumnLine]:
@@ -239,24 +242,22 @@ def questions(schema: Schema) -> list[str]:
 
 def remedies(project: Project) -> list[Remedy]:
     """Return what one click can do about the whole draft."""
-    return list(_remedies(project))
-
-
-def _remedies(project: Project) -> Iterator[Remedy]:
-    found = table_view(project)
+    found, offered = table_view(project), list[Remedy]()
     if found is None:
-        return
+        return offered
     options = next((note.removeprefix(AGAIN) for note in found.schema.notes if note.startswith(AGAIN)), "")
     if options:
         more = Dialect.from_options(options).over(Dialect.of(project.state.dialect)).stated()
         label = words("table.read_so", options=options)
-        yield Remedy(label, lambda: _state_dialect(project, more), draws_again=True)
+        offered.append(Remedy(label, lambda: _keep_dialect(project, more), draws_again=True))
     loose = {column.name: rounder_bounds(column) for column in found.schema if _is_narrow(column)}
     if loose:
-        yield Remedy(words("table.rounder_all", count=len(loose)), lambda: _round(project, loose))
+        label = words("table.rounder_all", count=len(loose))
+        offered.append(Remedy(label, lambda: _round(project, loose)))
+    return offered
 
 
-def _state_dialect(project: Project, dialect: Mapping[str, Any]) -> None:
+def _keep_dialect(project: Project, dialect: Mapping[str, Any]) -> None:
     project.change(dialect=dict(dialect))
 
 
@@ -279,9 +280,7 @@ def _round(project: Project, bounds: Mapping[str, tuple[Any, Any]]) -> None:
 
 def confirm(project: Project) -> Schema:
     """Confirm the schema: the custodian vouches for its facts, or accepts them as drafted from the rows."""
-    found = table_view(project)
-    if found is None:
-        raise SchemaError(words("table.nothing_open"), next_step=words("table.no_path_step"))
+    found = table_view(project) or TableView(required_draft(project), {})
     if found.problems:
         told = [f"{name}: {problem}" for name, problem in found.problems.items()]
         raise SchemaError(words("table.unsound", count=len(told)), told, words("table.unsound_step"))
@@ -326,6 +325,3 @@ def sample(project: Project, rows: int = SAMPLE_ROWS) -> tuple[list[str], list[l
     names = [str(name) for name in found.column_names]
     cells = [["" if cell is None else str(cell)[:LONGEST_CELL] for cell in row.values()] for row in found.to_pylist()]
     return names, cells
-
-
-__all__ = ["FILTERS", "KINDS", "LEVEL_KINDS"]

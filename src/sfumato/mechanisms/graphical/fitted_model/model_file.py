@@ -124,7 +124,6 @@ MODELS: dict[str, type[GraphicalModel] | type[MixtureModel] | type[AveragedModel
 }
 
 BUNDLED = "model.sfumato"
-
 """Name of the model's file in a bundle."""
 
 SLACK = 1e-6
@@ -132,7 +131,6 @@ SLACK = 1e-6
 AGAIN = "take the file again from where it was saved; a damaged model is never used"
 
 DAMAGE = (ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError)
-
 """What reading a damaged file may raise; RuntimeError stands for encryption and unknown compression too."""
 
 Arrays = Mapping[str, NDArray[Any]]

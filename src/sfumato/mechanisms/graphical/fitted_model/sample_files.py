@@ -42,7 +42,6 @@ from sfumato.mechanisms.graphical.fitted_model.model_file import BUNDLED, read_m
 from sfumato.table.writing.formats import WRITERS, require_installed, suffix_of
 
 PARQUET = ".parquet"
-
 """The one format that carries the guarantee and the stamp itself."""
 
 
@@ -116,13 +115,11 @@ def write_batches(
 
 
 PART_ROWS = 1_000_000
-
 """Rows of a part by default: four batches, and a file of some tens of megabytes."""
 
 MOST_PARTS = 100_000
 
 WORK = "_work"
-
 """Folder of what tasks need and write while the parts are made; it is removed before the folder gets its name."""
 
 BLOCK = 1 << 20
@@ -213,7 +210,6 @@ class SampleParts:
 
 
 Runner = Callable[[Path, SampleParts], Iterable[PartRecord]]
-
 """Writes all parts into a folder, somewhere, and hands back their records in any order."""
 
 

@@ -173,7 +173,6 @@ class AxisOrder:
 Table = NDArray[np.float64]
 
 LEAST_MASS = 1e-200
-
 """Cells under 1e-300 are lost; below this mass they could matter."""
 
 

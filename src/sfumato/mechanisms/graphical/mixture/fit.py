@@ -36,7 +36,6 @@ Backend = Literal["numpy", "jax"]
 State = tuple[Any, ...]
 
 Runner = Callable[[State, float], State]
-
 """Takes one block of steps at a rate."""
 
 BLOCK = 50
@@ -46,7 +45,6 @@ FIRST_RATE = 0.2
 LAST_RATE = FIRST_RATE / 16
 
 SPREAD = 1.0
-
 """Standard deviation of the first logits about those of the one-way shares."""
 
 
@@ -147,17 +145,13 @@ def _jax_block(goal: MixtureLoss, arrays: dict[str, Any], state: State, rate: An
 
 
 PLACES = 9
-
 """Shares of the threshold that may be tried: from all of it to a sixteenth, each a root of a half times the last."""
 
 FIRST_TRIED = 3
 
 DENSE_LEVELS = 600
-
 """Up to this many levels all eigenvalues are computed; beyond, only the two at the edges."""
-
 RATIO = 0.5
-
 """Thinning: the fit sees 1.25 times the variance of the noise, the judge 5 times."""
 
 

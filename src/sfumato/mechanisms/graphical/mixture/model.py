@@ -40,11 +40,8 @@ from sfumato.sampling.values import codes_at, evenly_spaced
 Codes = NDArray[np.int32]
 
 QUICK_STEPS = 400
-
 """Steps of each fit that only serves to choose the penalty."""
-
 LEAST_ROWS = 0.01
-
 """Components that expect fewer rows than this are left out of the fitted model."""
 
 

@@ -35,7 +35,6 @@ from sfumato.mechanisms.graphical.mixture.targets import (
 )
 
 MOST_CELLS = 2**13
-
 """Cells of one batch: what is stacked times the components must stay near the processor."""
 
 
@@ -167,7 +166,6 @@ class GradientBlocks:
 
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
-
 """How fast Adam forgets gradients and their squares."""
 
 TINY = 1e-12

@@ -128,7 +128,6 @@ def fold_coarse(numbers: Any, sums: Any) -> Any:
 Array = NDArray[Any]
 
 SHARPER = 10.0
-
 """A structural zero counts as a cell measured as 0 with noise this many times smaller than the best table's."""
 
 

@@ -31,10 +31,10 @@ from sfumato.papers.kmeans_geometry.published.algorithm import (
 from sfumato.privacy.exact import Number, to_fraction
 from sfumato.privacy.randomness import Randomness
 from sfumato.risk.interval_disclosure import interval_disclosure
-from sfumato.sampling.public_box import axis_of, column_matrix, values_of_rows
+from sfumato.sampling.public_box import axis_of, values_of_rows
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.table.rows import column_arrays
+from sfumato.table.rows import column_arrays, column_matrix
 from sfumato.table.scan_plan import DataRequest
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ class ClusterGeometryAsPublished:
         return true, made
 
     def _rows(self, table: Table) -> NDArray[np.float64]:
-        columns = self._columns(table.schema)
-        return column_matrix(column_arrays(table, [column.name for column in columns]), columns)
+        names = [column.name for column in self._columns(table.schema)]
+        return column_matrix(column_arrays(table, names), names)
 
     def _bounds(self, schema: Schema) -> ColumnBounds:
         axes = [axis_of(column) for column in self._columns(schema)]

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import FloatArray
 from sfumato.constraints.clauses import keeps_rules
-from sfumato.constraints.draw_rows import values_of_column
 from sfumato.constraints.functional_dependence import with_maps_from_rows
 from sfumato.errors import RiskError, TableError
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles
@@ -31,7 +30,7 @@ from sfumato.papers.two_stage.published.first_stage import DEEP, checked_inputs,
 from sfumato.papers.two_stage.published.network_training import require_deep
 from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 from sfumato.sampling.design_matrix import into_domain
-from sfumato.sampling.values import rows_at, rows_table
+from sfumato.sampling.values import rows_at, rows_table, values_of_column
 from sfumato.schema import Schema
 
 Values = dict[str, NDArray[Any]]

@@ -18,8 +18,6 @@ from sfumato.formatting import capitalize_first, counted, format_number, percent
 from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import percent_at_most
-from sfumato.report.attack_page.article29_criteria import CriterionAnswer, attack_status, criteria
-from sfumato.report.attack_page.nist_800_226 import NistPoint, hazard_points, pyramid_points
 from sfumato.report.blocks import (
     Block,
     Card,
@@ -37,10 +35,17 @@ from sfumato.report.blocks import (
     Verdict,
 )
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.interval_plots import interval_plot
+from sfumato.report.charts.interval_plots import axis_ends, interval_plot
 from sfumato.report.charts.marks import LineMark, lines
-from sfumato.report.comparison_page.measures import axis_ends
 from sfumato.report.page import to_html
+from sfumato.report.privacy_criteria import (
+    CriterionAnswer,
+    NistPoint,
+    attack_status,
+    criteria,
+    hazard_points,
+    pyramid_points,
+)
 from sfumato.report.texts import Texts
 from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
 from sfumato.risk.on_release.run import guarantee_curve

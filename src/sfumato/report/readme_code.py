@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,13 +12,14 @@ import jinja2
 from sfumato.bundle.description import PublicRelease
 from sfumato.report.blocks import Block, CodeBlock, Paragraphs
 from sfumato.report.page import template_environment
-from sfumato.report.readme.code_literals import python_code, r_code
 from sfumato.report.texts import Texts
 from sfumato.schema.column import Column
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
 from sfumato.table.writing.delimited import ISO, delimiter_of, missing_marker, output_encoding
 from sfumato.table.writing.frames import count_name
 
+WIDTH = 88
+"""Letters of a line to copy, about."""
 LANGUAGES = {
     "pandas": ("pandas", "python"),
     "polars": ("polars", "python"),
@@ -29,6 +31,42 @@ CSV_LANGUAGES = {"pandas": ("data.csv in pandas", "python"), "base_r": ("data.cs
 MOST_VIEWS = 8
 """Tables that the SQL names one by one."""
 say = Texts("readme")
+
+
+def python_code(value: object) -> str:
+    r"""Return a value as Python writes it.
+
+    >>> print(python_code('say "hi"\n'), python_code(["a", 1]))
+    'say "hi"\n' ["a", 1]
+    """
+    if isinstance(value, list | tuple):
+        return _listed("[", [python_code(each) for each in value], "]")
+    if not isinstance(value, str):
+        return repr(value)
+    plain = "'" not in value and '"' not in value and value.isprintable() and "\\" not in value
+    return f'"{value}"' if plain else repr(value)
+
+
+def r_code(value: object) -> str:
+    r"""Return a text, or a vector of texts, as R writes it.
+
+    >>> print(r_code('tab\t "x"'), r_code(["a", "b"]), r_code([]))
+    "tab\t \"x\"" c("a", "b") character(0)
+    """
+    if isinstance(value, list | tuple):
+        return _listed("c(", [r_code(each) for each in value], ")") if value else "character(0)"
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _listed(start: str, items: Sequence[str], end: str) -> str:
+    """Return items between brackets, on as many lines as they need."""
+    rows = [""]
+    for item in items:
+        if len(rows[-1]) + len(item) > WIDTH:
+            rows.append("")
+        rows[-1] += f"{item}, "
+    body = "\n    ".join(row.rstrip() for row in rows).removesuffix(",")
+    return f"{start}{body}{end}" if len(rows) == 1 else f"{start}\n    {body}\n{end}"
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Cards of strong associations, and the graph of columns measured together."""
+"""The strongest associations of released rows, their cards, and the graph of columns measured together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,15 +13,22 @@ from sfumato.arrays import FloatArray
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import counted, percent_fixed
-from sfumato.metrics.association import CRAMER, RANKS, Association, contingency_counts
+from sfumato.metrics.association import (
+    CRAMER,
+    RANKS,
+    STRONG,
+    Association,
+    AssociationRows,
+    contingency_counts,
+    evenly_spaced,
+    has_association,
+)
 from sfumato.metrics.rows_view import RowsView
-from sfumato.report.cards import MISSING, TableBlock, largest_indices, share
+from sfumato.report.cards import MISSING, TableBlock, largest_indices, level_words, share
 from sfumato.report.charts.axis import Axis, format_value
 from sfumato.report.charts.category_marks import BoxMark, box_rows
-from sfumato.report.charts.column_graph import ColumnGraph, Pair, graph_picture
+from sfumato.report.charts.column_graph import ColumnGraph, graph_picture
 from sfumato.report.charts.heatmap import HeatmapAxis, fits_across, heatmap
-from sfumato.report.release_page.points import level_words
-from sfumato.report.release_page.relations import Associations
 from sfumato.report.texts.associations import (
     attenuation_text,
     differs_somehow,
@@ -34,17 +41,44 @@ from sfumato.report.texts.associations import (
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 
+MOST_SHOWN, FEWEST_SHOWN = 60, 4
+"""Associations that a page shows, the strongest first; the second also where none is strong."""
+WEAKEST = 0.1
 FEWEST_DRAWN, MOST_DRAWN = 3, 30
-
 """Tied columns of a graph that is drawn: two say nothing, and a ring of eighty cannot be read."""
-
 MOST_VALUES = 60
-
 KEY = "A line joins columns that were measured together: the thicker, the less noise."
-
 FACE = "A shaded face is a table of three columns or more."
-
 RULE = "Dashed lines are rules of the schema, which every row keeps."
+MOST_LEVELS = 10
+"""Levels of a column in a picture of two: those with most rows."""
+FEWEST_ROWS = 10
+"""Rows that a group needs, so that its median says something."""
+LEVELS_OF_SPREAD = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Associations:
+    """The associations that are shown, and what they were measured on."""
+
+    relations: tuple[Association, ...]
+    pairs: int
+    strong: int
+    points: RowsView
+    left_out: tuple[str, ...]
+
+
+def strongest_associations(points: RowsView) -> Associations:
+    """Measure all pairs of columns and return the strongest."""
+    places = [place for place, column in enumerate(points.columns) if has_association(column)]
+    pairs = list(combinations(places, 2))
+    few = points[evenly_spaced(len(points), len(pairs))]
+    measured = AssociationRows.of(few.columns, few.points).measure(pairs) if len(few) else []
+    ordered = sorted(measured, key=lambda each: (-round(each.strength, 6), each.one, each.other))
+    strong = [each for each in ordered if each.strength >= STRONG]
+    shown = strong[:MOST_SHOWN] or [each for each in ordered[:FEWEST_SHOWN] if each.strength >= WEAKEST]
+    left_out = tuple(column.name for place, column in enumerate(points.columns) if place not in set(places))
+    return Associations(tuple(shown), len(pairs), len(strong), few, left_out)
 
 
 @dataclass(frozen=True)
@@ -93,64 +127,6 @@ def column_graph_of(document: ReleaseDocument, schema: Schema) -> ColumnGraph | 
     return ColumnGraph(columns, tables, tuple(dict.fromkeys(ruled)))
 
 
-MOST_LEVELS = 10
-
-"""Levels of a column in a picture of two: those with most rows."""
-
-FEWEST_ROWS = 10
-
-"""Rows that a group needs, so that its median says something."""
-
-LEVELS_OF_SPREAD = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-@dataclass(frozen=True)
-class AssociationCard:
-    """One relation: what it says, what it looks like, and how far it can be trusted."""
-
-    place: str
-    names: tuple[str, str]
-    sentence: str
-    strength: str
-    picture: Markup
-    kind: str
-    """map, boxes or shares: which legend explains it."""
-    remark: str
-
-
-def relation_cards(found: Associations, graph: ColumnGraph | None, smallest: float | None) -> list[AssociationCard]:
-    """Return a card for every relation that is shown, strongest first."""
-    noise = {} if graph is None else graph.lines
-    return [_card(number, found.points, each, noise, graph, smallest) for number, each in enumerate(found.relations, 1)]
-
-
-def _card(
-    number: int,
-    points: RowsView,
-    relation: Association,
-    noise: Mapping[Pair, float],
-    graph: ColumnGraph | None,
-    smallest: float | None,
-) -> AssociationCard:
-    shown = association_figure(points, relation)
-    names = points.columns[relation.one].name, points.columns[relation.other].name
-    one, other = sorted(names)
-    remarks = (
-        shown.caption,
-        measured_words(noise.get((one, other)), graph is not None),
-        attenuation_text(relation.strength, smallest),
-    )
-    return AssociationCard(
-        f"relation-{number}",
-        names,
-        shown.sentence,
-        f"{relation.strength:.4f}",
-        shown.picture,
-        shown.kind,
-        " ".join(remark for remark in remarks if remark),
-    )
-
-
 @dataclass(frozen=True)
 class AssociationFigure:
     """A relation in words and as a picture."""
@@ -159,7 +135,30 @@ class AssociationFigure:
     picture: Markup
     kind: str
     """map, boxes or shares: which legend explains it."""
-    caption: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class AssociationCard:
+    """One relation: what it says, what it looks like, and how far it can be trusted."""
+
+    place: str
+    names: tuple[str, str]
+    figure: AssociationFigure
+    remark: str
+
+
+def relation_cards(found: Associations, graph: ColumnGraph | None, smallest: float | None) -> list[AssociationCard]:
+    """Return a card for every relation that is shown, strongest first."""
+    noise = {} if graph is None else graph.lines
+    cards: list[AssociationCard] = []
+    for number, relation in enumerate(found.relations, 1):
+        one, other = (found.points.columns[place].name for place in (relation.one, relation.other))
+        figure = association_figure(found.points, relation)
+        measured = measured_words(noise.get((min(one, other), max(one, other))), graph is not None)
+        remarks = (figure.remark, measured, attenuation_text(relation.strength, smallest))
+        cards.append(AssociationCard(f"relation-{number}", (one, other), figure, " ".join(filter(None, remarks))))
+    return cards
 
 
 def association_figure(points: RowsView, relation: Association) -> AssociationFigure:

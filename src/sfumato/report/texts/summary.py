@@ -1,20 +1,80 @@
-"""The verdict in sentences: uses that a release serves and uses that it does not."""
+"""The release in sentences: what it is, how good it is expected to be, and what it may be used for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.core.forecast import NO_RELATION, Forecast
 from sfumato.evaluate.verdict import STRONG_RELATIONS, UNKNOWN_ROWS, USES, WEAK_RELATIONS
-from sfumato.formatting import counted, list_names, percent, short_number
+from sfumato.formatting import capitalize_first, counted, format_number, list_names, percent, short_number
 from sfumato.report.texts import Texts
+from sfumato.schema import Schema
 
+PLAIN = ("yes or no", "other")
+"""Kinds that have no plural."""
+MOST_TABLES = 5
+say = Texts("release")
 MOST_DROWNED = 8
 MOST_GROUP = 0.5
 """A group that would have to be larger than this share is any group."""
-say = Texts("release")
+
+
+def headline(document: ReleaseDocument) -> str:
+    """Say in one short sentence what was released."""
+    lines = sum(table.rows for table in document.tables)
+    if document.method.makes == "values":
+        return say("headline.one_number" if lines == 1 else "headline.numbers", numbers=counted(lines, "number"))
+    if document.method.makes == "counts":
+        return say("headline.counts", cells=counted(lines, "cell"), tables=counted(len(document.tables), "table"))
+    first, *others = document.tables
+    what = "row" if document.statistics.get("not_synthesised") else "synthetic row"
+    copies = f"{counted(1 + len(others), 'copy')}, the first of " if others else ""
+    return f"{copies}{counted(first.rows, what)} with {counted(len(first.columns), 'column')}."
+
+
+def explanation(document: ReleaseDocument, schema: Schema) -> list[str]:
+    """Say where it comes from, what is in it and how it was made."""
+    method = document.method
+    origin = say("headline.made", table=document.table, method=method.name, summary=method.summary)
+    if method.makes == "counts":
+        sign = say("headline.clamped" if method.parameters.get("nonnegative") else "headline.unbiased")
+        return [origin, f"{_tables(document)}.", f"{say('headline.whole_domain')} {sign}"]
+    columns = _columns(document.tables[0].columns, document, schema) if method.makes == "rows" else []
+    return [origin, *columns, *filter(None, [method.about])]
+
+
+def _tables(document: ReleaseDocument) -> str:
+    tables = [" x ".join(table.columns) for table in document.tables]
+    more = f"; and {format_number(len(tables) - MOST_TABLES)} more" if len(tables) > MOST_TABLES else ""
+    return f"{'; '.join(tables[:MOST_TABLES])}{more}"
+
+
+def _columns(names: Sequence[str], document: ReleaseDocument, schema: Schema) -> list[str]:
+    kept = document.statistics.get("not_synthesised") or []
+    drawn = [name for name in names if name not in kept]
+    columns = [f"Columns ({_kinds(names, schema)}): {list_names(names)}."]
+    return columns + ([f"{', '.join(kept)}: released as they are; {', '.join(drawn)}: synthetic."] if kept else [])
+
+
+def _kinds(names: Sequence[str], schema: Schema) -> str:
+    """Return of which kinds columns are, the commonest first; a method may add columns that the schema lacks."""
+    words = say.table("headline")["kinds"]
+    kinds = Counter(words[schema[name].kind] if name in schema else "other" for name in names)
+    return list_names([_so_many(number, kind) for kind, number in kinds.most_common()])
+
+
+def _so_many(number: int, kind: str) -> str:
+    return f"{format_number(number)} {kind}" if kind in PLAIN else counted(number, kind)
+
+
+def released_columns(document: ReleaseDocument) -> set[str]:
+    """Return the columns of the private table of which something is released."""
+    names = {name for table in document.tables for name in table.columns}
+    used = document.method.parameters.get("columns") or [document.method.parameters.get("column")]
+    return names | {name for name in used if isinstance(name, str)} if document.method.makes == "values" else names
 
 
 class NumberLine(NamedTuple):
@@ -49,7 +109,7 @@ def _by_rows(verdict: str) -> QualityText:
     'Good for means from about 50 rows on.'
     """
     needed = verdict.partition(UNKNOWN_ROWS)[2] or verdict
-    return QualityText(say("verdict.needs_rows"), (), f"{needed[0].upper()}{needed[1:].removesuffix('.')}.")
+    return QualityText(say("verdict.needs_rows"), (), f"{capitalize_first(needed).removesuffix('.')}.")
 
 
 def _verdict(forecast: Forecast) -> str:

@@ -1,1 +1,0 @@
-"""Page of attacks on one release, for the custodian only."""

@@ -1,1 +1,0 @@
-"""Data protection impact assessment (DPIA), filled in from a release."""

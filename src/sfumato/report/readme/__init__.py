@@ -1,1 +1,0 @@
-"""README.html and README.md: a guide to the data of a release."""

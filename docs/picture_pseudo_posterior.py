@@ -23,7 +23,6 @@ from sfumato.papers.range_restriction.simulation import (
     Repeats,
     Sample,
     SharedResults,
-    Sources,
     simulated_sample,
 )
 from sfumato.papers.range_restriction.violins import violin_chart
@@ -41,7 +40,7 @@ TARGET, PREDICTOR = (math.exp(-3), math.exp(9)), (-2.0, 6.0)
 
 def main() -> int:
     """Write both pictures."""
-    samples = SharedResults(Sources.find()).samples
+    samples = SharedResults().samples
     alone(STANDARDS, "Violins of the claimed epsilon by standard over 30 samples", by_standard(samples))
     words = "ECDF error against epsilon for clipped and statistics, beside the weighted and the unweighted synthesizer"
     alone(AGAINST, words, against_w(samples))

@@ -78,14 +78,14 @@ def capitalize_first(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def join_names(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str], last: str = "and") -> str:
     """Return names as a sentence has them.
 
-    >>> join_names(["bounds", "values", "missing"])
-    'bounds, values and missing'
+    >>> join_names(["bounds", "values", "missing"]), join_names(["age", "sex"], "or")
+    ('bounds, values and missing', 'age or sex')
     """
     listed = list(names)
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+    return f" {last} ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
 
 
 def list_names(names: Sequence[str], most: int = MOST_NAMED, what: str = "") -> str:

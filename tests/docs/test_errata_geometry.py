@@ -10,9 +10,9 @@ import pytest
 
 from sfumato.metrics.clusters import ari_from_confusion
 from sfumato.papers.kmeans_geometry.errata import errata
+from sfumato.papers.kmeans_geometry.figures import PRINTED_CONFUSION
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, SharedResults, private_transfer
-from sfumato.papers.kmeans_geometry.tables import PRINTED_CONFUSION
 from sfumato.papers.result import Erratum
 
 pytestmark = pytest.mark.xdist_group("errata of the geometry page")  # computed once, for all tests that look at it

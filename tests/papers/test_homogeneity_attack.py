@@ -11,16 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from papers.drawn import charts_of
 from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.homogeneity_attack import page_of, parts, reproduce, summary
 from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, read_paper_tables
 from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
+from sfumato.papers.homogeneity_attack.figures import choices, sigmas
 from sfumato.papers.homogeneity_attack.marginal_tvd import marginal_tvds, tvd_boxes
 from sfumato.papers.homogeneity_attack.published import moment_terms, published
-from sfumato.papers.homogeneity_attack.results import AttackReproduction
+from sfumato.papers.homogeneity_attack.relations import table_1_relations
+from sfumato.papers.homogeneity_attack.shared_results import SharedResults
 from sfumato.papers.page import render
+from sfumato.papers.result import Reproduction
 from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, gaussian_sigma, overall, shrinkage
 
 pytestmark = pytest.mark.xdist_group(
@@ -69,59 +73,63 @@ PARTS = 4.892
 
 
 @pytest.fixture(scope="module")
-def results(shared_data: Path) -> AttackReproduction:
+def results(shared_data: Path) -> Reproduction:
     return reproduce(shared_data)
 
 
-def test_the_cells_are_those_of_the_real_tables(results: AttackReproduction):
-    adult, whole, subset = results.experiments
-    assert (adult.cells, adult.homogeneous_cells, adult.homogeneous_records) == (5009, 4044, 11112)
-    assert (adult.records, adult.largest, adult.singletons) == (27504, 308, 2644)
-    assert sum(each.printed_cells for each in adult.sizes) == 5974
-    assert sum(each.cells for each in adult.sizes) == 5009
-    assert (whole.cells, whole.homogeneous_cells) == (103, 103)
-    assert (subset.cells, subset.homogeneous_cells, subset.classes) == (78, 54, 3)
+@pytest.fixture(scope="module")
+def work(shared_data: Path) -> SharedResults:
+    return SharedResults(shared_data)
+
+
+def test_the_cells_are_those_of_the_real_tables(work: SharedResults):
+    adult, whole, subset = map(work.tables.cell_facts, ("adult", "bankruptcy", "bankruptcy-subset"))
+    assert (adult["cells"], adult["homogeneous_cells"], adult["homogeneous_records"]) == (5009, 4044, 11112)
+    assert (adult["records"], adult["largest"], adult["singletons"]) == (27504, 308, 2644)
+    assert [sum(each) for each in zip(*work.tables.size_histogram("adult").values(), strict=True)] == [5009, 5974]
+    assert (whole["cells"], whole["homogeneous_cells"]) == (103, 103)
+    assert (subset["cells"], subset["homogeneous_cells"], subset["classes"]) == (78, 54, 3)
 
 
 @pytest.mark.parametrize(("experiment", "measure"), LAPLACE)
-def test_laplace_curves_are_golden(results: AttackReproduction, experiment, measure):
-    curve = results.curve(experiment, "laplace", measure)
+def test_laplace_curves_are_golden(work: SharedResults, experiment, measure):
+    curve = work.curve(experiment, "laplace", measure)
     assert [round(curve.at(epsilon), 4) for epsilon in EPSILONS] == list(LAPLACE[experiment, measure])
 
 
-def test_the_printed_curve_is_exact_where_all_cells_are_homogeneous(results: AttackReproduction):
+def test_the_printed_curve_is_exact_where_all_cells_are_homogeneous(work: SharedResults):
     for mechanism, delta in (("laplace", None), ("gaussian-probabilistic", 1e-5), ("gaussian-classic", 1e-3)):
-        printed = results.curve("bankruptcy", mechanism, "printed", delta)
-        exact = results.curve("bankruptcy", mechanism, "conservative", delta)
+        printed = work.curve("bankruptcy", mechanism, "printed", delta)
+        exact = work.curve("bankruptcy", mechanism, "conservative", delta)
         assert printed.risk == pytest.approx(exact.risk, rel=1e-12)
 
 
-def test_the_classic_rule_stops_at_one(results: AttackReproduction):
-    curve = results.curve("adult", "gaussian-classic", "conservative", 1e-5)
+def test_the_classic_rule_stops_at_one(work: SharedResults):
+    curve = work.curve("adult", "gaussian-classic", "conservative", 1e-5)
     assert max(curve.epsilon) < 1
-    assert max(results.curve("adult", "gaussian-analytic", "conservative", 1e-5).epsilon) == 100
+    assert max(work.curve("adult", "gaussian-analytic", "conservative", 1e-5).epsilon) == 100
 
 
 @pytest.mark.parametrize("measure", GUESSES)
-def test_guessing_attackers_are_golden(results: AttackReproduction, measure):
-    curve = results.curve("adult", "geometric", measure)
+def test_guessing_attackers_are_golden(work: SharedResults, measure):
+    curve = work.curve("adult", "geometric", measure)
     # The first hard value is 0.38748; the note rounds it twice.
     assert [curve.at(e) for e in (0.01, 0.1, 1.0, 5.0)] == pytest.approx(GUESSES[measure], abs=5.5e-4)
 
 
-def test_poisson_variants(results: AttackReproduction):
-    top = results.curve("bankruptcy", "laplace", "Poisson printed").at(100.0)
+def test_poisson_variants(work: SharedResults):
+    top = work.curve("bankruptcy", "laplace", "Poisson printed").at(100.0)
     assert top == pytest.approx(1 - math.exp(-2.43), abs=1e-9)
-    assert results.curve("bankruptcy", "laplace", "Poisson zero-truncated").at(100.0) == pytest.approx(1, abs=1e-9)
+    assert work.curve("bankruptcy", "laplace", "Poisson zero-truncated").at(100.0) == pytest.approx(1, abs=1e-9)
     assert zero_truncated_rate(27504 / 5974) == pytest.approx(4.55557, abs=1e-5)
     assert zero_truncated_rate(250 / 103) == pytest.approx(2.14226, abs=1e-5)
 
 
 @pytest.mark.parametrize("key", DISTANCES, ids=str)
-def test_distances_agree_within_monte_carlo_error(results: AttackReproduction, key):
+def test_distances_agree_within_monte_carlo_error(work: SharedResults, key):
     """alpha = 1e-6 a value: both sides are means of 40 draws, the note's printed to three digits."""
     found = sorted(
-        (u for u in results.utilities if (u.domain, u.mechanism, u.delta, u.epsilon) == key), key=lambda u: u.order
+        (u for u in work.distances if (u.domain, u.mechanism, u.delta, u.epsilon) == key), key=lambda u: u.order
     )
     for box, golden in zip(found, DISTANCES[key], strict=True):
         assert abs(box.mean - golden) <= PARTS * math.sqrt(2) * box.standard_error + 5e-4, (box, golden)
@@ -141,21 +149,17 @@ def test_distances_by_hand():
 
 
 @pytest.mark.parametrize(("experiment", "mechanism", "measure"), CHOICES)
-def test_epsilon_for_a_target_is_golden(results: AttackReproduction, experiment, mechanism, measure):
-    choice = next(
-        c for c in results.choices if (c.experiment, c.mechanism, c.measure) == (experiment, mechanism, measure)
-    )
+def test_epsilon_for_a_target_is_golden(work: SharedResults, experiment, mechanism, measure):
+    choice = choices(work.tables)[experiment, mechanism, measure]
     assert [low for low, _ in choice.intervals] == [0.0]
     assert choice.intervals[0][1] == pytest.approx(CHOICES[experiment, mechanism, measure], abs=1e-5)
 
 
-def test_sigmas_are_golden(results: AttackReproduction):
-    sigma = next(s for s in results.sigmas if (s.epsilon, s.delta) == (0.9, 1e-6))
-    found = (sigma.printed_classic, sigma.printed_probabilistic, sigma.analytic)
-    assert found == pytest.approx((5.887558, 5.535516, 4.658846), abs=1e-6)
+def test_sigmas_are_golden():
+    assert sigmas()[0.9, 1e-6] == pytest.approx((5.887558, 5.535516, 4.658846), abs=1e-6)
 
 
-def test_every_erratum_is_there_and_computed(results: AttackReproduction):
+def test_every_erratum_is_there_and_computed(results: Reproduction):
     assert {e.name for e in results.errata} == {f"E{i}" for i in range(1, 13)}
     words = " ".join(f"{e.paper} {e.holds}" for e in results.errata)
     golden = (
@@ -230,7 +234,7 @@ def test_the_order_of_the_gaussian_rules_is_right_with_the_printed_formulas():
             assert published(20, **facts) > published(21, **facts) > gaussian_sigma(epsilon, delta)
 
 
-def test_the_docs_show_these_errata(results: AttackReproduction):
+def test_the_docs_show_these_errata(results: Reproduction):
     page = (ROOT / "docs" / "choosing-epsilon-by-risk.md").read_text(encoding="utf-8")
     shown = [line for line in page.splitlines() if line.startswith("| E")]
     assert shown == [f"| {e.name} | {e.paper} | {e.holds} | {e.verdict} | {e.why} |" for e in results.errata], (
@@ -238,23 +242,28 @@ def test_the_docs_show_these_errata(results: AttackReproduction):
     )
 
 
-def test_results_go_through_json(results: AttackReproduction):
-    assert AttackReproduction.model_validate_json(results.model_dump_json()) == results
+def test_results_go_through_json(results: Reproduction):
+    assert Reproduction.model_validate_json(results.model_dump_json()) == results
 
 
-def test_the_page_loads_nothing(results: AttackReproduction):
-    page = render(page_of(AttackReproduction.model_validate_json(results.model_dump_json())))
+def test_the_page_loads_nothing(results: Reproduction):
+    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
     assert "http:" not in page
     assert "https:" not in page
     assert not re.search(r"<(?:script|img|image|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", page)
     assert "default-src 'none'" in page
-    for section in ("Cells", "Risk against epsilon", "Poisson cell sizes", "Utility", "Choosing epsilon", "Errata"):
+    for section in ("Figure 3: cells", "Figure 4: risk against epsilon", "Figure 5: utility", "Errata"):
         assert f">{section}</h2>" in page
+    assert ">Beyond the paper: choosing epsilon</h2>" in page
+    charts = charts_of(page)
+    assert len(charts) == 3 + 12 + 2 + 6
+    assert charts[3].startswith("Risk against epsilon, Adult, epsilon-DP: Laplace. printed from 0.26 at 0.01")
+    assert sum("Poisson sizes" in chart for chart in charts) == 3
 
 
-def test_the_summary_names_what_was_checked(results: AttackReproduction):
-    rows = {row[0]: row[1:] for row in summary(results).rows}
-    assert rows["Adult: non-empty cells"] == ("5,974", "5,009")
+def test_the_summary_names_what_was_checked(results: Reproduction):
+    rows = {row[1]: row for row in summary(results).rows}
+    assert rows["Adult: non-empty cells"] == ("Figure 3", "Adult: non-empty cells", "5,974", "5,009")
 
 
 def test_an_unknown_paper_lists_the_known_ones():
@@ -280,30 +289,34 @@ def test_the_derived_adult_is_made_from_the_public_file(shared_data: Path, tmp_p
     assert len(read_paper_tables(tmp_path).cells["adult"].counts) == 5009
 
 
-def test_table_1_shows_where_the_printed_relations_fail(results: AttackReproduction):
-    rows = {(r.equation): r for r in results.relations}
+def test_table_1_shows_where_the_printed_relations_fail(work: SharedResults, results: Reproduction):
+    relations = table_1_relations(work.tables)
+    rows = {each["equation"]: each for each in relations}
     assert set(rows) == {*range(12, 20), *range(22, 30)}
-    assert rows[12].printed == pytest.approx(0.3226, abs=5e-5) and rows[12].exact == pytest.approx(0.3346, abs=5e-5)
-    assert rows[18].printed == pytest.approx(rows[18].exact, rel=1e-12)
-    below = [e for e, r in rows.items() if e not in (18, 28) and r.printed < r.exact]
+    assert rows[12]["printed"] == pytest.approx(0.3226, abs=5e-5)
+    assert rows[12]["exact"] == pytest.approx(0.3346, abs=5e-5)
+    assert rows[18]["printed"] == pytest.approx(rows[18]["exact"], rel=1e-12)
+    below = [e for e, row in rows.items() if e not in (18, 28) and row["printed"] < row["exact"]]
     assert len(below) == 14  # what is printed as an upper bound is a lower one
+    assert [each.why for each in results.part("table 1").comparisons].count("printed below") == 14
+    first = results.part("table 1").comparisons[0]
+    assert first.what == "(12) Theorem 1: expected risk, Laplace noise, Bankruptcy subset"
+    assert (first.printed, first.ours) == ("0.3226", "0.3346")
 
 
 @pytest.mark.parametrize("part", ["figure 3", "figure 5", "table 1"])
-def test_one_part_is_the_same_as_in_the_whole(part, results: AttackReproduction, shared_data: Path):
+def test_one_part_is_the_same_as_in_the_whole(part, results: Reproduction, shared_data: Path):
     alone = reproduce(shared_data, only=part)
-    page = render(page_of(AttackReproduction.model_validate_json(alone.model_dump_json())))
-    assert alone.only == part and page.count('<h2 id="section-') == 1
-    assert alone.errata == () and set(alone.comparisons) <= set(results.comparisons)
-    assert alone.utilities in ((), results.utilities) and alone.relations in ((), results.relations)
+    page = render(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
+    assert [each.name for each in alone.parts] == [part] and page.count('<h2 id="section-') == 1
+    assert alone.errata == () and alone.part(part) == results.part(part)
     assert summary(alone).rows and set(summary(alone).rows) <= set(summary(results).rows)
 
 
-def test_every_part_has_its_sections(results: AttackReproduction):
-    for part in parts():
-        assert page_of(results.model_copy(update={"only": part})).sections
+def test_every_part_has_its_section(results: Reproduction):
+    assert parts() == ("figure 3", "figure 4", "figure 5", "figure D", "table 1")
     whole = {section.title for section in page_of(results).sections}
-    assert {"Cells", "Table 1: risks and mechanisms", "Guessing attackers", "Errata"} <= whole
+    assert {"Figure 3: cells", "Table 1: risks and mechanisms", "Figure D: guessing attackers", "Errata"} <= whole
     for wrong in ({"only": "figure 2"}, {"repeats": 1}):
         with pytest.raises(PlanError):
             reproduce(**wrong)
@@ -320,7 +333,7 @@ def test_the_verb_writes_page_and_values(shared_data: Path, results, tmp_path: P
     out = tmp_path / "out"
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out), "--json") == 0
     assert json.loads(capsys.readouterr().out)["page"] == str(out / "page.html")
-    assert AttackReproduction.model_validate_json((out / "results.json").read_text(encoding="utf-8")) == results
+    assert Reproduction.model_validate_json((out / "results.json").read_text(encoding="utf-8")) == results
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out)) == 2
     assert "--force" in capsys.readouterr().err
     assert _cli(monkeypatch, "homogeneity-attack", "--out", str(out), "--force") == 0

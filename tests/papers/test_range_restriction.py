@@ -44,7 +44,6 @@ from sfumato.papers.range_restriction.simulation import (
     TAILS,
     Repeats,
     SharedResults,
-    Sources,
     fit_synthesizers,
     one_sample,
     simulated_sample,
@@ -83,13 +82,13 @@ UTILITY = {  # ECDF max, msq x 1,000, mean, median and Q90 ratio
 
 @pytest.fixture(scope="module")
 def work(shared_data: Path) -> SharedResults:
-    return SharedResults(Sources.find(shared_data))
+    return SharedResults(shared_data)
 
 
 @pytest.fixture(scope="module")
 def samples() -> Repeats:
     """All 30 samples of the note."""
-    return SharedResults(Sources(Path("nowhere"))).samples
+    return SharedResults(Path("nowhere")).samples
 
 
 @pytest.fixture(scope="module")
@@ -177,14 +176,14 @@ def test_a_sample_is_that_of_the_note():
 
 
 def test_scales_of_section_4_2():
-    found = SharedResults(Sources(Path("nowhere")), 6).scaled_samples
+    found = SharedResults(Path("nowhere"), 6).scaled_samples
     assert found.mean("scale", "Weighted") == pytest.approx(0.738, abs=STANDARD_ERRORS * 0.041 / math.sqrt(6))
     assert found.mean("scale", "(0.4, 1.8) trunc") == pytest.approx(0.901, abs=STANDARD_ERRORS * 0.040 / math.sqrt(6))
     assert found.values["epsilon"]["Weighted"] == pytest.approx(found.values["epsilon"]["(0.6, 1.2) trunc"], rel=0.01)
 
 
 def test_nothing_contracts():
-    work = SharedResults(Sources(Path("nowhere")), 5)
+    work = SharedResults(Path("nowhere"), 5)
     small, large = (work.by_size[n].values["epsilon"] for n in (200, 6400))
     assert large["Unweighted"].mean() > small["Unweighted"].mean()
     assert large["Weighted"].std(ddof=1) > small["Weighted"].std(ddof=1) / 5.7
@@ -235,7 +234,7 @@ def test_printed_weights_contradict_the_figures():
 
 
 def test_fatigue_rows(work: SharedResults):
-    table = work.sources.fatigue()
+    table = work.fatigue
     kept = statistics(used_rows(table).x)
     assert len(used_rows(table).x) == 19
     assert (round(kept["mean"], 2), kept["median"], round(kept["Q90"], 1)) == (57771.16, 15616, 165385.4)
@@ -252,7 +251,7 @@ def test_fatigue_epsilons(work: SharedResults):
         "(0.4, 1.8) avg": 14.7,
         "(0.6, 1.2) avg": 7.4,
     }
-    found = epsilons(work.sources)
+    found = epsilons(work)
     for name, value in golden.items():
         assert abs(value - found[name].mean()) <= 3 * found[name].std(ddof=1)
     assert (found["(0.6, 1.2) trunc, eq. 15"] > found["Weighted"]).all()
@@ -260,7 +259,7 @@ def test_fatigue_epsilons(work: SharedResults):
 
 def test_table_1_is_not_from_a_flat_prior_regression_on_stress(work: SharedResults):
     """Percentiles of 4,000 sets: a share near 0 has a standard error below .004, one near .5 of .008."""
-    table = used_rows(work.sources.fatigue())
+    table = used_rows(work.fatigue)
     golden = {
         "linear": (0.005, 0.022, 0.002),
         "log stress": (0.001, 0.016, 0.000),
@@ -318,7 +317,7 @@ def test_without_data_the_simulations_run(tmp_path: Path, monkeypatch):
     found = reproduce(tmp_path, repeats=2)
     missing = {part.name for part in found.parts if part.missing}
     assert missing == {"figure 15", "figure 16", "figure 19", "figure 20", "table 1"}
-    assert "not recomputed" in fatigue_text(SharedResults(Sources.find(tmp_path))) and found.folder == str(tmp_path)
+    assert "not recomputed" in fatigue_text(SharedResults(tmp_path)) and found.folder == str(tmp_path)
     assert f"{FATIGUE} is not in" in render(page_of(found))
     assert ("Table 1", "not recomputed", "", f"{FATIGUE} is missing; set SFUMATO_DATA") in summary(found).rows
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import PlanError, TableError
 from sfumato.formatting import percent
-from sfumato.metrics.confidence import mean_interval
+from sfumato.metrics.confidence import FrozenModel, mean_interval
 from sfumato.metrics.distances import ecdf_differences, finite_columns
 from sfumato.metrics.evaluation_input import open_evaluation_input, shared_columns
 from sfumato.metrics.rows_view import read_rows_view
@@ -28,13 +27,7 @@ QUANTILES = (0.1, 0.5, 0.9)
 CONFIDENTIAL = "Computed from confidential values: for the custodian, not for publication."
 
 
-class Part(BaseModel):
-    """A frozen part of the result."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MeanOverCopies(Part):
+class MeanOverCopies(FrozenModel):
     """One number averaged over synthetic copies, with the interval of Student's t for that average."""
 
     mean: float
@@ -62,7 +55,7 @@ class MeanOverCopies(Part):
         return f"{self.mean:.4g}" if self.low is None else f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
 
 
-class Ratio(Part):
+class Ratio(FrozenModel):
     """A statistic of the synthetic values over that of the confidential ones; 1 is perfect."""
 
     name: str
@@ -71,7 +64,7 @@ class Ratio(Part):
     """None where the confidential statistic is 0, and no ratio exists."""
 
 
-class ColumnCopies(Part):
+class ColumnCopies(FrozenModel):
     """Synthetic copies of one column against the confidential values. For the custodian's eyes."""
 
     records: int

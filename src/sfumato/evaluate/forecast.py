@@ -25,6 +25,7 @@ from sfumato.evaluate.verdict import (
     verdict_of_forecast,
     verdict_without_rows,
 )
+from sfumato.formatting import counted
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
 from sfumato.metrics.binning import CELLS
 from sfumato.metrics.expected_errors import (
@@ -127,7 +128,7 @@ def _fewer_columns(facts: NoiseFacts, now: ExpectedMetrics) -> Iterator[tuple[st
     yield f"the {kept} columns that matter most, instead of {columns}", facts.keeping(kept)
     if 0 < drowned < columns - kept:
         left = columns - drowned
-        yield f"leave out the {drowned} column{'s' if drowned > 1 else ''} that will drown", facts.keeping(left)
+        yield f"leave out the {counted(drowned, 'column')} that will drown", facts.keeping(left)
 
 
 def _larger_epsilon(facts: NoiseFacts, plan: Plan) -> Iterator[tuple[str, NoiseFacts]]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.arrays import FloatArray
 from sfumato.core.forecast import Forecast
-from sfumato.formatting import percent_fixed
+from sfumato.formatting import capitalize_first, join_names, percent_fixed
 from sfumato.metrics.binning import CELLS
 from sfumato.metrics.expected_errors import ExpectedMetrics, NoiseFacts, expected_metrics
 
@@ -176,7 +176,7 @@ def _sentence(grade: str, marks: list[VerdictRow]) -> str:
         "lost": "{use} are far off ({words})" if grade == GRADES[3] else "not usable for {use} ({words})",
     }
     uses = "; ".join(sentences[mark.mark].format(use=mark.use, words=mark.words) for mark in marks)
-    return f"{grade[0].upper()}{grade[1:]}: {uses}."
+    return f"{capitalize_first(grade)}: {uses}."
 
 
 def _rules(measures: Mapping[str, MetricWithYardstick]) -> list[str]:
@@ -218,8 +218,8 @@ from .5 on, weak ones from .2 on."""
 def verdict_of_forecast(facts: NoiseFacts, rows: float, errors: ExpectedMetrics) -> str:
     """Return in one sentence what a release will be good for."""
     good, bad = (_named([use.words for use in USES if use.served(errors) is answer]) for answer in (True, False))
-    refused = f"not for {_joined(bad, 'or')}" if bad else ""
-    praised = f"good for {_joined(good, 'and')}" if good else ""
+    refused = f"not for {join_names(bad, 'or')}" if bad else ""
+    praised = f"good for {join_names(good)}" if good else ""
     if is_drowned_in_noise(facts, rows, errors):
         return f"The noise is comparable to the rows: {'; '.join(filter(None, (praised, refused)))}."
     praised = praised or "good for a rough look at single columns at most"
@@ -231,7 +231,7 @@ def verdict_without_rows(needed: Sequence[tuple[str, int]]) -> str:
     uses = [f"{words} from about {rows:,} rows on" for words, rows in needed]
     if not uses:
         return "Good for nothing, however many rows there are."
-    return f"It depends on the number of rows, {UNKNOWN_ROWS}good for {_joined(uses, 'and')}."
+    return f"It depends on the number of rows, {UNKNOWN_ROWS}good for {join_names(uses)}."
 
 
 def _named(uses: Sequence[str]) -> list[str]:
@@ -239,10 +239,6 @@ def _named(uses: Sequence[str]) -> list[str]:
     if not {STRONG_RELATIONS, WEAK_RELATIONS} <= set(uses):
         return list(uses)
     return ["relations" if use == STRONG_RELATIONS else use for use in uses if use != WEAK_RELATIONS]
-
-
-def _joined(words: Sequence[str], last: str) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def is_drowned_in_noise(facts: NoiseFacts, rows: float, errors: ExpectedMetrics) -> bool:

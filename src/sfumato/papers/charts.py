@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,6 +12,8 @@ from sfumato.report.charts import (
     Axis,
     Bars,
     BarSeries,
+    Boxes,
+    BoxMark,
     Clouds,
     Figure,
     ImageMark,
@@ -22,6 +24,8 @@ from sfumato.report.charts import (
     ViolinMark,
     Violins,
 )
+
+Quantiles = tuple[float, float, float, float, float]
 
 
 class FrozenModel(BaseModel):
@@ -50,9 +54,9 @@ class ViolinOutline(FrozenModel):
 
 
 class Chart(FrozenModel):
-    """One chart as numbers: lines, bars side by side, clouds of points, violins, or a square grey image."""
+    """One chart as numbers: lines, bars side by side, boxes, clouds of points, violins, or a square grey image."""
 
-    kind: Literal["lines", "bars", "points", "violins", "image"]
+    kind: Literal["lines", "bars", "boxes", "points", "violins", "image"]
     title: str
     label: str
     """What it shows, for those who cannot see it."""
@@ -65,7 +69,7 @@ class Chart(FrozenModel):
     bounds: tuple[float, ...] = ()
     """Vertical lines where a bound of x is."""
     labels: tuple[str, ...] = ()
-    """What stands under each group of bars."""
+    """What stands under each group of bars, or under each of the boxes, whose heights are five quantiles."""
     rules: tuple[tuple[str, float], ...] = ()
     """Horizontal lines with a word."""
     logarithmic: bool = False
@@ -175,6 +179,11 @@ def drawing(chart: Chart) -> Figure:
         case "bars":
             heights = [BarSeries(each.name, each.y) for each in chart.series]
             return Bars(chart.labels, heights, chart.x, chart.y, yardstick=chart.muted_first)
+        case "boxes":
+            boxes = [
+                BoxMark(at, s.name, cast("Quantiles", s.y)) for at, s in zip(chart.labels, chart.series, strict=True)
+            ]
+            return Boxes(boxes, chart.x, chart.y, top=chart.top)
         case "points":
             items, marks = ([PointMark(s.name, s.x, s.y) for s in many] for many in (chart.series, chart.marks))
             return Clouds(items, Axis(chart.x), Axis(chart.y), marks, chart.bounds)

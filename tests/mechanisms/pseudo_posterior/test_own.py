@@ -17,7 +17,7 @@ from sfumato.bundle.verify import verify_bundle
 from sfumato.errors import PlanError, TableError
 from sfumato.papers.range_restriction import SampledModel, Weighting, independent_priors, make_family
 from sfumato.papers.range_restriction.published import run
-from sfumato.papers.range_restriction.published.gammas import GammasByRecord
+from sfumato.papers.range_restriction.published.ranges import GammasByRecord
 
 needs_numpyro = pytest.mark.skipif(
     find_spec("numpyro") is None, reason="NumPyro is not installed: pip install 'sfumato[bayes]'"

@@ -21,7 +21,7 @@ from sfumato.cli.options import (
     parse_numbers,
     parse_range,
 )
-from sfumato.cli.output_page import OutputPage
+from sfumato.cli.output_page import OutputPage, say_private_page
 from sfumato.core.build_method import build_method, method_from_settings, parse_settings, registered_name
 from sfumato.core.method import Method, method_class
 from sfumato.core.release import plan as plan_release
@@ -209,8 +209,7 @@ def print_calibration(
         console.say(line, style="yellow" if line in result.cautions() else None)
     if result.proved is not None:
         _print_deployments(console, result)
-    console.say(f"page: {places.page} ({standing(result)})", style="bold")
-    console.say(f"json: {places.json}", style="bold")
+    say_private_page(console, places, standing(result))
     if result.release is not None:
         console.panel("What is promised by the kept release", result.release.guarantee.statement(), "yellow")
         console.say(f"release: {bundle}", style="bold")

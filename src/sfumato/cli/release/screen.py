@@ -16,6 +16,7 @@ from sfumato.core.forecast import Forecast
 from sfumato.core.forecast_checks import forecast_of_release, unjudged
 from sfumato.core.plan import Plan, Stage, cost_summary
 from sfumato.core.release import Release
+from sfumato.formatting import counted
 from sfumato.privacy.accounting.guarantee import one_unit
 from sfumato.privacy.exact import to_fraction
 
@@ -40,7 +41,7 @@ def show_plan(console: Console, plan: Plan) -> None:
         console.say_labelled("reads:", plan.reading.how_often())
     for note in plan.notes:
         console.say_labelled("note:", note, style="yellow")
-    tables = f"{len(plan.stages)} table{'s' if len(plan.stages) > 1 else ''}"
+    tables = counted(len(plan.stages), "table")
     rows = truncate_rows([_stage_cells(stage) for stage in plan.stages])
     console.table(f"What is measured: {plan.cells:,} cells in {tables}", STAGE_HEADERS, rows)
     console.say(STAGE_WORDS)

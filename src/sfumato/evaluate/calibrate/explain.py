@@ -9,6 +9,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from sfumato.formatting import capitalize_first
 from sfumato.metrics.catalogue import CATALOGUE
 from sfumato.privacy.accounting.strength import warnings
 from sfumato.privacy.exact import at_least, at_most, to_fraction
@@ -139,7 +140,7 @@ def _followed(result: Calibration, before: Point) -> list[str]:
         f"By the slope of the last two values, about {result.parameter} = {value:g} would do: a guess, to be tried."
     ]
     if result.parameter == "epsilon":
-        said += [f"{text[:1].upper()}{text[1:]}." for text in warnings(to_fraction(str(value)), Fraction(0))]
+        said += [f"{capitalize_first(text)}." for text in warnings(to_fraction(str(value)), Fraction(0))]
     return said
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sfumato.errors import PlanError
 from sfumato.evaluate.calibrate.explain import advice, explain_ceiling
 from sfumato.evaluate.calibrate.target import Comparison
+from sfumato.formatting import capitalize_first
 from sfumato.privacy.accounting.strength import warnings
 from sfumato.privacy.exact import to_fraction
 
@@ -218,7 +219,7 @@ def point_text(point: Point, parameter: str = "") -> str:
 
 def as_sentence(text: str) -> str:
     """Return an assumption as a sentence of its own."""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capitalize_first(text)}."
 
 
 def intervals_of(points: tuple[Point, ...]) -> tuple[tuple[float, float], ...]:

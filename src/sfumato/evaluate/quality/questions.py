@@ -33,7 +33,7 @@ n grain: with them the number of rows is known without a question of its own.
 
 **Rows.** Without answers, under add-remove, n is counted: L1 sensitivity k.
 
-**Correlations**, where columns are named: :mod:`~sfumato.metrics.normal_scores`.
+**Correlations**, where columns are named: :class:`~sfumato.metrics.bounded_scores.NormalScores`.
 
 **Theorem.** Discrete Laplace noise of scale b_j >= D_j / (s_j epsilon) on every whole number of part j, where D_j is
 its L1 sensitivity and the shares s_j sum to 1, is epsilon-DP; measures, intervals and words are post-processing.
@@ -64,9 +64,17 @@ from sfumato.arrays import IntArray
 from sfumato.core.plan import event_facts
 from sfumato.errors import PlanError
 from sfumato.metrics.binning import ColumnSet, ReleasedMarginals, column_sets, released_columns
-from sfumato.metrics.bounded_scores import GRAIN, BoundedScores, default_target, score_cells
+from sfumato.metrics.bounded_scores import (
+    GRAIN,
+    LONGEST,
+    BoundedScores,
+    NormalScores,
+    default_target,
+    require_score_columns,
+    score_cells,
+    score_pairs,
+)
 from sfumato.metrics.distances import MarginalPair, mean_misplaced_records
-from sfumato.metrics.normal_scores import LONGEST, NormalScores, require_score_columns, score_pairs
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.metrics.second_sample import expected_sampling_tvd
 from sfumato.privacy.accounting.event import Event, EventPart
@@ -152,13 +160,9 @@ class PublicFacts:
 
 
 METHOD = "quality"
-
 MISPLACED = "records in the wrong place"
-
 ANSWERS = "answers about "
-
 ROWS = "number of rows"
-
 RELATED = "products of normal scores of "
 
 

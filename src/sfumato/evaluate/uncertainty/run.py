@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,15 +66,25 @@ def answered(
     population: bool = False,
 ) -> Uncertainty:
     """Return what reruns tell about questions."""
-    mechanism = public.mechanism()
+    mechanism, values = public.mechanism(), ColumnValues(public.rows, public.schema)
     repeated = [ColumnValues(rows, public.schema) for rows in rerun(mechanism, reruns)]
-    base, values = ColumnValues(mechanism.base, public.schema), ColumnValues(public.rows, public.schema)
+    same_size = mechanism.base.num_rows == public.rows.num_rows
+    base = values if same_size else ColumnValues(mechanism.base, public.schema)
     drawn = _bootstrap(values, public.table_rows) if population else []
-    shift = mechanism.base.num_rows != public.rows.num_rows
-    known = _Known(values, base if shift else values, repeated, drawn, level, public.smallest_relation)
-    estimates = [each for question in questions for each in known.estimates(question, least_error(public, question))]
-    said = [note for question in questions for note in _notes(question, values)]
-    notes = dict.fromkeys((*public.notes, *said, *_unknown(estimates), *notes_of(estimates, public.smallest_relation)))
+    estimates: list[Estimate] = []
+    for question in questions:
+        now, start = question.compute(values), question.compute(base)
+        again, samples = ([question.compute(each) for each in rows] for rows in (repeated, drawn))
+        coverage = measured_coverage(question.kind, public.smallest_relation) if level == LEVEL_MEASURED else None
+        least = least_error(public, question)
+        for name, value in now.items():
+            moved = [each.get(name, math.nan) + value - start[name] for each in again]
+            chance = [each.get(name, math.nan) for each in samples]
+            spread = rerun_interval(question.kind, value, moved, level, chance, least, public.smallest_relation)
+            ends = within(spread, *question.bounds)
+            estimates.append(Estimate(name, value, *ends, kind=question.kind, coverage=coverage))
+    noted = [note for question in questions for note in _notes(question, values)]
+    notes = dict.fromkeys((*public.notes, *noted, *_unknown(estimates), *notes_of(estimates, public.smallest_relation)))
     words = "; ".join(question.words for question in questions)
     return Uncertainty(words, tuple(estimates), reruns, level, population, tuple(notes))
 
@@ -134,34 +143,6 @@ def least_error(public: PublicRelease, question: Question) -> float:
     if question.kind == "share":
         return NOISE_LEFT * public.noise_of_share(question.columns[0])
     return question.step / 2 if question.kind.endswith(("median", "quantile")) else 0.0
-
-
-@dataclass(frozen=True)
-class _Known:
-    """Released rows, the rows that were run again, what came of them, and redrawn samples."""
-
-    values: ColumnValues
-    base: ColumnValues
-    made: Sequence[ColumnValues]
-    drawn: Sequence[ColumnValues]
-    level: float
-    smallest: float | None
-    """The smallest relation that the release shows, where a forecast knows it."""
-
-    def estimates(self, question: Question, least: float) -> list[Estimate]:
-        """Return every number of one question with what the reruns tell about it."""
-        now, start = question.compute(self.values), question.compute(self.base)
-        reruns = [question.compute(each) for each in self.made]
-        samples = [question.compute(each) for each in self.drawn]
-        coverage = measured_coverage(question.kind, self.smallest) if self.level == LEVEL_MEASURED else None
-        found: list[Estimate] = []
-        for name, value in now.items():
-            moved = [each.get(name, math.nan) + value - start[name] for each in reruns]
-            chance = [each.get(name, math.nan) for each in samples]
-            spread = rerun_interval(question.kind, value, moved, self.level, chance, least, self.smallest)
-            spread = within(spread, *question.bounds)
-            found.append(Estimate(name, value, *spread, kind=question.kind, coverage=coverage))
-        return found
 
 
 def _unknown(estimates: Sequence[Estimate]) -> list[str]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.parameters import DEFAULT_DELTA, check_parameters, delta_or_default
-from sfumato.core.plan import LARGEST_SAMPLE, Plan, check_row_count
+from sfumato.core.plan import Plan, check_row_count
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.candidates import Candidates, compile_candidates
@@ -126,7 +127,7 @@ def fit_and_sample(
         statistics=_statistics(planned, one_way, fitted),
     )
     report_progress("drawing rows")
-    count = plan.rows if plan.rows is not None else min(max(round(one_way.total), 1), LARGEST_SAMPLE)
+    count = sample_size(plan, one_way.total, len(planned.names))
     drawn = model.draw(count, randomness.generator, rounding)
     statistics = {
         **model.statistics,

@@ -43,6 +43,7 @@ from sfumato.mechanisms.graphical.exponential_mechanism import (
     select_scored,
 )
 from sfumato.mechanisms.graphical.junction_tree.graphical_model import GraphicalModel
+from sfumato.mechanisms.graphical.junction_tree.junction_tree import connected_parts, join_columns
 from sfumato.mechanisms.graphical.junction_tree.linear_measurement import LinearMeasurement
 from sfumato.mechanisms.graphical.method import (
     DISCRETISATIONS,
@@ -159,14 +160,12 @@ def select_edges(
     pairs = [pair for pair in candidates.weights if len(pair.clique) == 2]
     few = comb(len(candidates.sizes), 2) <= FEW_PAIRS
     select = (_among_counts if few else _among_scores)(candidates, start, pairs, sigma, randomness)
-    ends, component = np.array([pair.clique for pair in pairs]), np.arange(len(candidates.sizes))
-    edges = _required_edges(candidates)
-    for edge in edges:
-        component = _merge_components(component, edge)
+    ends, edges = np.array([pair.clique for pair in pairs]), _required_edges(candidates)
+    component = connected_parts(len(candidates.sizes), [edge.clique for edge in edges])
     while len(edges) < len(component) - 1:
         offered = np.flatnonzero(component[ends[:, 0]] != component[ends[:, 1]])
         edges.append(select(offered, budget.pay_for_selection(share)))
-        component = _merge_components(component, edges[-1])
+        component = join_columns(component, edges[-1].clique)
     return edges
 
 
@@ -210,15 +209,9 @@ def _required_edges(candidates: Candidates) -> list[CoarsenedMarginal]:
     component, edges = np.arange(len(candidates.sizes)), list[CoarsenedMarginal]()
     for edge in candidates.first:
         if component[edge.clique[0]] != component[edge.clique[1]]:
-            component = _merge_components(component, edge)
+            component = join_columns(component, edge.clique)
             edges.append(edge)
     return edges
-
-
-def _merge_components(component: NDArray[np.intp], edge: CoarsenedMarginal) -> NDArray[np.intp]:
-    """Return the component of each column, with the two that an edge joins as one."""
-    one, other = edge.clique
-    return np.where(component == component[other], component[one], component)
 
 
 def score_pairs_in_blocks(
@@ -248,9 +241,7 @@ class ProductMarginals:
 
     def __init__(self, model: GraphicalModel) -> None:
         self._model = model
-        self._part = np.arange(len(model.sizes))
-        for clique in model.cliques:
-            self._part[np.isin(self._part, self._part[list(clique)])] = self._part[clique[0]]
+        self._part = connected_parts(len(model.sizes), model.cliques)
         self._singles: list[FloatArray] = [model.marginal((column,)) for column in range(len(model.sizes))]
 
     def table(self, pair: CoarsenedMarginal, resolutions: Resolutions) -> FloatArray:

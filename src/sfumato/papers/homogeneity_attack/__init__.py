@@ -6,6 +6,7 @@ variation distances, guessing attackers and the printed relations; printed, exac
 
 from __future__ import annotations
 
-from sfumato.papers.homogeneity_attack.reproduction import page_of, parts, reproduce, summary
+from sfumato.papers.homogeneity_attack.reproduction import parts, reproduce
+from sfumato.papers.page import page_of, summary
 
 __all__ = ["page_of", "parts", "reproduce", "summary"]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from sfumato.papers.data import data_folder, missing_files, require_files
-from sfumato.papers.homogeneity_attack.results import Name
 from sfumato.risk.homogeneity import Cells
 from sfumato.schema import Column, Schema
 from sfumato.table import Table, read
 
+Name = Literal["adult", "bankruptcy", "bankruptcy-subset"]
 ADULT, ADULT_AT_UCI, BANKRUPTCY = "adult.csv.gz", "adult.data", "qualitative_bankruptcy.csv"
 FILES = (ADULT, BANKRUPTCY)
 """Public tables. Adult has a header and a column ``split``; the UCI repository's own training file is taken as well."""
@@ -74,6 +74,7 @@ ADULT_VALUES: dict[str, tuple[str, ...]] = {
     "hours_per_week": tuple(f"{low}-{low + 9}" for low in range(1, 100, 10)),
     "income": ("<=50K", ">50K"),
 }
+BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 10), (11, 20), (21, 50), (51, 120), (121, None))
 TITLES: dict[Name, str] = {
     "adult": "Adult",
     "bankruptcy": "Bankruptcy",
@@ -93,6 +94,41 @@ class PaperTables:
         """Return the cell sizes that the paper used: for Adult, cells of identifiers *and* income."""
         counts = self.cells[name].counts
         return counts[counts > 0] if name == "adult" else counts.sum(axis=1)
+
+    def cell_facts(self, name: Name) -> dict[str, float]:
+        """Return what is counted of the cells of one table."""
+        cells = self.cells[name]
+        sizes, alike = cells.sizes, cells.homogeneous
+        return {
+            "classes": cells.counts.shape[1],
+            "records": int(sizes.sum()),
+            "cells": len(sizes),
+            "homogeneous_cells": int(alike.sum()),
+            "homogeneous_share": float(alike.mean()),
+            "homogeneous_records": int(sizes[alike].sum()),
+            "largest": int(sizes.max()),
+            "singletons": int((sizes == 1).sum()),
+            "mean_size": float(sizes.mean()),
+            "values_per_cell": float((cells.counts > 0).sum(axis=1).mean()),
+            "majority": float(cells.counts.sum(axis=0).max() / sizes.sum()),
+        }
+
+    def size_histogram(self, name: Name) -> dict[str, tuple[int, int]]:
+        """Return how many cells have a size, ours and those that the paper counted, up to the largest size of any.
+
+        For Adult the paper counted cells of identifiers and income.
+        """
+        counted: dict[str, tuple[int, int]] = {}
+        for low, high in BINS:
+            label = str(low) if low == high else f"{low}+" if high is None else f"{low}-{high}"
+            ours, theirs = (
+                int(((sizes >= low) & (sizes <= (high or np.inf))).sum())
+                for sizes in (self.cells[name].sizes, self.printed_sizes(name))
+            )
+            counted[label] = ours, theirs
+        while counted and not any(list(counted.values())[-1]):
+            counted.popitem()
+        return counted
 
 
 def read_paper_tables(folder: Path | None = None) -> PaperTables:

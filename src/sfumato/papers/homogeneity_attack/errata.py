@@ -10,8 +10,8 @@ from scipy import optimize
 
 from sfumato.arrays import FloatArray
 from sfumato.papers.homogeneity_attack.data import PaperTables
-from sfumato.papers.homogeneity_attack.figures import average_risk
 from sfumato.papers.homogeneity_attack.published import moment_terms, published
+from sfumato.papers.homogeneity_attack.shared_results import average_risk
 from sfumato.papers.result import Erratum
 from sfumato.papers.texts import read_errata
 from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, fit_dirichlet, local, overall

@@ -1,350 +1,393 @@
-"""Figures 3 to 5 and D: cell sizes, risk curves and guessing attackers, printed and exact."""
+"""Figures 3, 4, 5 and D, table 1 and the choice of epsilon: printed beside exact."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from sfumato.papers.charts import curves
-from sfumato.papers.homogeneity_attack.data import PaperTables
+from sfumato.papers.charts import Chart, Series
+from sfumato.papers.homogeneity_attack.data import TITLES, Name, PaperTables
+from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share
+from sfumato.papers.homogeneity_attack.marginal_tvd import Domain, Mechanism, TvdBox
 from sfumato.papers.homogeneity_attack.published import published
-from sfumato.papers.homogeneity_attack.results import (
-    AttackReproduction,
-    Experiment,
+from sfumato.papers.homogeneity_attack.relations import table_1_relations
+from sfumato.papers.homogeneity_attack.shared_results import (
+    DELTAS,
+    GUESS_GRID,
+    GUESSES,
+    PRINTED_LAMBDA,
     Measure,
-    Mechanism,
-    Name,
     RiskCurve,
-    TvdBox,
+    SharedResults,
+    average_risk,
 )
-from sfumato.papers.page import PageFigure, Panel
-from sfumato.privacy.accounting.gaussian_calibration import GaussianCalibration
-from sfumato.report.charts import Bars, BarSeries, Boxes, BoxMark, LineMark, Lines
+from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.texts import written_part
 from sfumato.risk.homogeneity import (
-    Counts,
+    EpsilonChoice,
     Gaussian,
-    Geometric,
     Laplace,
-    NoiseLaw,
-    Poisson,
     View,
-    expected,
+    epsilon_for,
     gaussian_sigma,
-    local,
     plurality,
     soft,
-    weighted_mean,
 )
 
-DELTAS = (1e-3, 1e-5, 1e-6)
+part = partial(written_part, "sfumato.papers.homogeneity_attack")
 
-GRID = tuple(sorted([5.0, *(float(f"{10**power:.4g}") for power in np.linspace(-2, 2, 41))]))
-
-"""Log-spaced from 0.01 to 100, with 5 put in."""
-
-GUESS_GRID = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
-
-"""Coarser: a guessing attacker costs a hundred times as much to compute."""
-
-PRINTED_LAMBDA: dict[Name, float] = {"adult": 4.6, "bankruptcy": 2.43}
-
-EQUATIONS: dict[Name, tuple[int, int]] = {"adult": (18, 28), "bankruptcy": (18, 28), "bankruptcy-subset": (12, 22)}
-
-"""The printed formula that the paper used: for Laplace and for Gaussian noise."""
-
-GAUSSIANS: tuple[tuple[Mechanism, GaussianCalibration], ...] = (
-    ("gaussian-classic", "classic"),
-    ("gaussian-analytic", "analytic"),
-    ("gaussian-probabilistic", "probabilistic"),
-)
-
-EXACT: tuple[tuple[Measure, View, str], ...] = (
-    ("conservative", "conservative", "cell"),
-    ("record", "record", "cell"),
-    ("record by record", "record", "record"),
-)
-
-Law = Callable[[float], NoiseLaw]
+TABLE_EPSILONS = (0.01, 0.1, 1.0, 5.0, 10.0)
+SIGMA_EPSILONS = (0.1, 0.5, 0.9, 1.0, 2.0, 5.0)
+MAIN_DELTA = 1e-5
+TARGET = 0.35
 
 
-def risk_curves(tables: PaperTables) -> list[RiskCurve]:
-    """Return the curves of figure 4: all experiments, mechanisms and deltas, printed and exact."""
-    curves: list[RiskCurve] = []
-    for name in tables.cells:
-        for mechanism, law, delta, grid in _mechanisms():
-            curves += _exact_curves(tables, name, mechanism, law, delta, grid)
-            if mechanism not in ("geometric", "gaussian-analytic"):
-                curves.append(_printed(tables, name, mechanism, law, delta, grid))
-    return curves
-
-
-def attack_curves(tables: PaperTables) -> list[RiskCurve]:
-    """Return what the guessing attackers of appendix D stand beside: the attack on Adult under Laplace noise."""
-    return _exact_curves(tables, "adult", "laplace", Laplace, None, GRID)
-
-
-def _mechanisms() -> list[tuple[Mechanism, Law, float | None, Sequence[float]]]:
-    found: list[tuple[Mechanism, Law, float | None, Sequence[float]]] = [
-        ("laplace", Laplace, None, GRID),
-        ("geometric", Geometric, None, GRID),
-    ]
-    for mechanism, rule in GAUSSIANS:
-        grid = [e for e in GRID if e < 1 or rule != "classic"]
-        found.extend((mechanism, gaussian_law(delta, rule), delta, grid) for delta in DELTAS)
-    return found
-
-
-def gaussian_law(delta: float, rule: GaussianCalibration) -> Law:
-    """Return Gaussian noise as a function of epsilon."""
-    return lambda epsilon: Gaussian(gaussian_sigma(epsilon, delta, rule=rule))
-
-
-def _exact_curves(
-    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
-) -> list[RiskCurve]:
-    counts = tables.cells[name].counts
-    laws = [law(epsilon) for epsilon in grid]
-    return [
-        _curve(name, mechanism, measure, delta, grid, [average_risk(counts, law, view, weights) for law in laws])
-        for measure, view, weights in EXACT
-    ]
-
-
-def _curve(
-    name: Name,
-    mechanism: Mechanism,
-    measure: Measure,
-    delta: float | None,
-    grid: Sequence[float],
-    risk: Sequence[float],
-    equation: int | None = None,
-) -> RiskCurve:
-    return RiskCurve(
-        experiment=name,
-        mechanism=mechanism,
-        measure=measure,
-        delta=delta,
-        epsilon=tuple(grid),
-        risk=tuple(risk),
-        equation=equation,
+def figure_3(work: SharedResults) -> Part:
+    """Return the cells of each table, and how many have which size."""
+    facts: dict[Name, dict[str, float]] = {name: work.tables.cell_facts(name) for name in TITLES}
+    rows = ((fact.replace("_", " "), *(f"{facts[name][fact]:.6g}" for name in TITLES)) for fact in facts["adult"])
+    return part(
+        "figure 3",
+        {"adult": facts["adult"], "bankruptcy": facts["bankruptcy"], "subset": facts["bankruptcy-subset"]},
+        values=(value_table("Non-empty cells", ("", *TITLES.values()), rows),),
+        charts=tuple(_size_chart(work.tables, name) for name in TITLES),
     )
 
 
-def average_risk(counts: Counts, noise: NoiseLaw, view: View = "conservative", weights: str = "cell") -> float:
-    """Return the exact average risk of cells."""
-    return weighted_mean(local(counts, noise, view), counts, weights)
+def _size_chart(tables: PaperTables, name: Name) -> Chart:
+    counted = tables.size_histogram(name)
+    ours, theirs = (tuple(map(float, column)) for column in zip(*counted.values(), strict=True))
+    series = (Series(name="identifier cells", y=ours),)
+    printed = (Series(name="as counted in the paper", y=theirs),) if name == "adult" else ()
+    return Chart(
+        kind="bars",
+        title=TITLES[name],
+        label=f"Histogram of cell sizes of {TITLES[name]}.",
+        x="records in the cell",
+        y="cells",
+        series=(*printed, *series),
+        labels=tuple(counted),
+        muted_first=True,
+    )
 
 
-def _printed(
-    tables: PaperTables, name: Name, mechanism: Mechanism, law: Law, delta: float | None, grid: Sequence[float]
-) -> RiskCurve:
-    equation = EQUATIONS[name][int(mechanism != "laplace")]
-    facts = {"counts": tables.cells[name].counts} if equation in (12, 22) else {"n": tables.printed_sizes(name)}
-    risk = [float(published(equation, law(epsilon), **facts)) for epsilon in grid]
-    return _curve(name, mechanism, "printed", delta, grid, risk, equation)
+def figure_4(work: SharedResults) -> Part:
+    """Return risk against epsilon: each table under each noise, under Poisson cell sizes, and what the noise is."""
+    numbers = {**_limits(work.tables), "poisson": _poisson_rows(work), **_gaussian_gaps(work)}
+    charts = [_risk_chart(work, name, *kind) for name in TITLES for kind in KINDS]
+    charts += [_poisson_chart(work, *case) for case in POISSON_CASES]
+    tables = [_risk_table(work, *each) for each in RISK_TABLES]
+    return part("figure 4", numbers, values=(*tables, _sigma_table()), charts=tuple(charts), charts_a_row=3)
 
 
-def poisson_curves(tables: PaperTables) -> list[RiskCurve]:
-    """Return the Poisson variants, equations (19) and (29): as printed, zero-truncated, and with observed sizes."""
-    curves: list[RiskCurve] = []
-    chosen: list[tuple[Mechanism, Law, float | None, int]] = [
-        ("laplace", Laplace, None, 19),
-        ("gaussian-probabilistic", gaussian_law(1e-5, "probabilistic"), 1e-5, 29),
+def _limits(tables: PaperTables) -> dict[str, Any]:
+    counts = {name: cells.counts for name, cells in tables.cells.items()}
+    adult, whole, subset = counts["adult"], counts["bankruptcy"], counts["bankruptcy-subset"]
+    return {
+        "adult_top": homogeneous_share(adult),
+        "bankruptcy_top": homogeneous_share(whole),
+        "subset_top": homogeneous_share(subset),
+        "floors": {name: average_risk(each, Laplace(TINY)) for name, each in counts.items()},
+        "adult_record_floor": average_risk(adult, Laplace(TINY), "record"),
+        "subset_record_floor": average_risk(subset, Laplace(TINY), "record"),
+        "adult_at_10": average_risk(adult, Laplace(10.0)),
+        "equation_18_at_10": published(18, Laplace(10.0), n=tables.printed_sizes("adult")),
+    }
+
+
+def _poisson_rows(work: SharedResults) -> list[dict[str, Any]]:
+    measures: dict[str, Measure] = {
+        "printed": "Poisson printed",
+        "truncated": "Poisson zero-truncated",
+        "observed": "observed sizes",
+    }
+    return [
+        {"title": TITLES[name], "rate": rate, "epsilon": epsilon}
+        | {key: work.curve(name, "laplace", measure).at(epsilon) for key, measure in measures.items()}
+        for name, rate in PRINTED_LAMBDA.items()
+        for epsilon in (0.1, 1.0, 100.0)
     ]
-    for name, lam in PRINTED_LAMBDA.items():
-        for mechanism, law, delta, equation in chosen:
-            laws = [law(epsilon) for epsilon in GRID]
-            printed = [float(published(equation, noise, sizes=Poisson(lam))) for noise in laws]
-            truncated = [expected(Poisson(lam), [1.0, 0.0], noise) for noise in laws]
-            sizes = tables.printed_sizes(name)
-            observed = [float(published(18 if equation == 19 else 28, noise, n=sizes)) for noise in laws]
-            measures: tuple[tuple[Measure, list[float]], ...] = (
-                ("Poisson printed", printed),
-                ("Poisson zero-truncated", truncated),
-                ("observed sizes", observed),
-            )
-            curves += [_curve(name, mechanism, measure, delta, GRID, risk, equation) for measure, risk in measures]
-    return curves
 
 
-def guessing_curves(tables: PaperTables) -> list[RiskCurve]:
-    """Return appendix D: the plurality (hard) and the proportional (soft) attacker on Adult, exact."""
-    counts = tables.cells["adult"].counts
-    curves: list[RiskCurve] = []
-    laws: tuple[tuple[Mechanism, Law], ...] = (("laplace", Laplace), ("geometric", Geometric))
-    for mechanism, law in laws:
-        hard = [plurality(counts, law(epsilon)) for epsilon in GUESS_GRID]
-        fair = [soft(counts, law(epsilon)) for epsilon in GUESS_GRID]
-        measures: tuple[tuple[Measure, list[float]], ...] = (
-            ("hard", [r.cell_average for r in hard]),
-            ("hard by record", [r.record_average for r in hard]),
-            ("soft", [r.cell_average for r in fair]),
-            ("soft by record", [r.record_average for r in fair]),
+def _gaussian_gaps(work: SharedResults) -> dict[str, float]:
+    """Return by how much one Gaussian rule risks more than another, at most, and the risk at epsilon 31.6."""
+    reached = [
+        float(published(28, Gaussian(gaussian_sigma(31.6, delta, rule="probabilistic")), n=sizes))
+        for sizes in map(work.tables.printed_sizes, PRINTED_LAMBDA)
+        for delta in DELTAS
+    ]
+    compared: dict[str, tuple[Mechanism, Mechanism, Measure]] = {
+        "classic": ("gaussian-probabilistic", "gaussian-classic", "printed"),
+        "analytic": ("gaussian-analytic", "gaussian-probabilistic", "conservative"),
+    }
+    gaps = {
+        rule: max(
+            _gap(work.curve(name, high, measure, delta), work.curve(name, low, measure, delta))
+            for name in TITLES
+            for delta in DELTAS
         )
-        curves += [_curve("adult", mechanism, measure, None, GUESS_GRID, risk) for measure, risk in measures]
-    return curves
+        for rule, (high, low, measure) in compared.items()
+    }
+    return {"reached_from": min(reached), "reached_to": max(reached), **gaps}
 
 
-MAIN_DELTA = 1e-5
+def _gap(high: RiskCurve, low: RiskCurve) -> float:
+    """Return the largest difference of two curves on the epsilons that both have."""
+    return max(high.at(epsilon) - low.at(epsilon) for epsilon in low.epsilon if epsilon in high.epsilon)
+
+
+RISK_TABLES: tuple[tuple[str, tuple[tuple[str, Name, Mechanism, Measure], ...]], ...] = (
+    (
+        "Adult, Laplace noise",
+        (
+            ("(18) as printed", "adult", "laplace", "printed"),
+            ("exact, conservative", "adult", "laplace", "conservative"),
+            ("exact, record", "adult", "laplace", "record"),
+            ("by record", "adult", "laplace", "record by record"),
+            ("geometric, conservative", "adult", "geometric", "conservative"),
+        ),
+    ),
+    (
+        "Bankruptcy, Laplace noise",
+        (
+            ("(18) = exact", "bankruptcy", "laplace", "conservative"),
+            ("subset: (12) as printed", "bankruptcy-subset", "laplace", "printed"),
+            ("exact, conservative", "bankruptcy-subset", "laplace", "conservative"),
+            ("exact, record", "bankruptcy-subset", "laplace", "record"),
+        ),
+    ),
+)
+"""Title and columns: a heading, and the curve under it."""
+
+
+def _risk_table(
+    work: SharedResults,
+    title: str,
+    columns: Sequence[tuple[str, Name, Mechanism, Measure]],
+    epsilons: Sequence[float] = TABLE_EPSILONS,
+) -> ValueTable:
+    curves = [work.curve(name, mechanism, measure) for _, name, mechanism, measure in columns]
+    rows = ((f"{e:g}", *(f"{curve.at(e):.4f}" for curve in curves)) for e in epsilons)
+    return value_table(title, ("epsilon", *(column[0] for column in columns)), rows, words=0)
+
+
+KINDS: tuple[tuple[str, Mechanism, Mechanism], ...] = (
+    ("epsilon-DP: Laplace", "laplace", "laplace"),
+    ("aDP: Gaussian", "gaussian-classic", "gaussian-analytic"),
+    ("pDP: Gaussian", "gaussian-probabilistic", "gaussian-probabilistic"),
+)
+"""Title, the noise of the printed curve, and that of the exact ones."""
+
+
+def _risk_chart(work: SharedResults, name: Name, title: str, printed: Mechanism, exact: Mechanism) -> Chart:
+    """Return printed and exact risk against epsilon; deltas but the main one are faint."""
+    lines: tuple[tuple[str, Mechanism, Measure], ...] = (
+        ("printed", printed, "printed"),
+        ("exact, conservative", exact, "conservative"),
+        ("exact, record", exact, "record"),
+    )
+    deltas = (None,) if printed == "laplace" else DELTAS
+    series = tuple(
+        _series(label, work.curve(name, mechanism, measure, delta), faint=delta not in (None, MAIN_DELTA))
+        for label, mechanism, measure in lines
+        for delta in deltas
+    )
+    return _risk_lines(f"{TITLES[name]}, {title}", f"Risk against epsilon, {TITLES[name]}, {title}.", series)
+
+
+def _series(label: str, curve: RiskCurve, faint: bool = False) -> Series:
+    return Series(name=label, x=curve.epsilon, y=curve.risk, faint=faint)
+
+
+def _risk_lines(title: str, label: str, series: tuple[Series, ...], rules: tuple[tuple[str, float], ...] = ()) -> Chart:
+    return Chart(
+        kind="lines",
+        title=title,
+        label=label,
+        x="epsilon",
+        y="risk",
+        series=series,
+        rules=rules,
+        logarithmic=True,
+        top=1.0,
+        muted_first=True,
+    )
+
+
+POISSON_CASES: tuple[tuple[str, Name, Mechanism, float | None], ...] = (
+    ("Adult, Laplace (19)", "adult", "laplace", None),
+    ("Bankruptcy, Laplace (19)", "bankruptcy", "laplace", None),
+    ("Bankruptcy, pDP Gaussian, delta 1e-5 (29)", "bankruptcy", "gaussian-probabilistic", MAIN_DELTA),
+)
+
+
+def _poisson_chart(work: SharedResults, title: str, name: Name, mechanism: Mechanism, delta: float | None) -> Chart:
+    lines: dict[str, Measure] = {
+        "printed": "Poisson printed",
+        "zero-truncated": "Poisson zero-truncated",
+        "observed sizes": "observed sizes",
+    }
+    series = tuple(_series(label, work.curve(name, mechanism, each, delta)) for label, each in lines.items())
+    return _risk_lines(f"Poisson sizes: {title}", f"Risk under Poisson sizes against epsilon, {title}.", series)
+
+
+def sigmas() -> dict[tuple[float, float], tuple[float, float, float]]:
+    """Return sigma for each epsilon and delta: by (20) and by (21) as printed, and by the exact calibration."""
+    return {
+        (epsilon, delta): (
+            float(published(20, epsilon=epsilon, delta=delta)),
+            float(published(21, epsilon=epsilon, delta=delta)),
+            gaussian_sigma(epsilon, delta),
+        )
+        for delta in DELTAS
+        for epsilon in SIGMA_EPSILONS
+    }
+
+
+def _sigma_table() -> ValueTable:
+    rows = (
+        (
+            f"{epsilon:g}",
+            f"{delta:g}",
+            f"{classic:.6f}" if epsilon < 1 else "not proved",
+            f"{probabilistic:.6f}",
+            f"{exact:.6f}",
+            f"{probabilistic / exact:.2f}",
+        )
+        for (epsilon, delta), (classic, probabilistic, exact) in sigmas().items()
+    )
+    header = ("epsilon", "delta", "(20) classic", "(21) probabilistic", "exact (analytic)", "(21) / exact")
+    return value_table("Standard deviation of the noise for one added or removed record", header, rows, words=0)
+
+
+def figure_d(work: SharedResults) -> Part:
+    """Return appendix D: the plurality (hard) and the proportional (soft) attacker on Adult, exact."""
+    cells = work.tables.cells["adult"]
+    numbers = {
+        "hard": plurality(cells.counts, Laplace(200.0)),
+        "fair": soft(cells.counts, Laplace(200.0)),
+        "mixed": int((~cells.homogeneous).sum()),
+    }
+    rules = (("majority income", work.tables.cell_facts("adult")["majority"]),)
+    return part(
+        "figure D",
+        numbers,
+        values=tuple(
+            _risk_table(work, f"Adult, {noise} noise", [(m, "adult", noise, m) for m in GUESSES], GUESS_GRID)
+            for noise in ("laplace", "geometric")
+        ),
+        charts=(
+            _guessing_chart(work, "cells", ("conservative", "soft", "hard")),
+            _guessing_chart(work, "records", ("record by record", "soft by record", "hard by record"), rules),
+        ),
+    )
+
+
+def _guessing_chart(
+    work: SharedResults, over: str, measures: Sequence[Measure], rules: tuple[tuple[str, float], ...] = ()
+) -> Chart:
+    view = "conservative" if measures[0] == "conservative" else "record"
+    labels = (f"homogeneity, {view}", "soft", "hard")
+    drawn = (work.curve("adult", "laplace", measure).up_to(32) for measure in measures)
+    series = tuple(map(_series, labels, drawn))
+    return _risk_lines(f"averaged over {over}", f"Guessing risk against epsilon, averaged over {over}.", series, rules)
+
 
 NOISES: dict[Mechanism, str] = {
     "laplace": "Laplace",
-    "geometric": "geometric",
     "gaussian-classic": "Gaussian, aDP",
     "gaussian-analytic": "Gaussian, aDP",
     "gaussian-probabilistic": "Gaussian, pDP",
 }
+DOMAINS: dict[Domain, str] = {
+    "whole domain": "all 729 cells: differentially private",
+    "occupied cells": "the 103 occupied cells only: not differentially private",
+}
 
 
-def size_figure(results: AttackReproduction) -> PageFigure:
-    """Return figure 3: how many cells have which size."""
-    panels = tuple(Panel(e.title, f"Histogram of cell sizes of {e.title}.", size_chart(e)) for e in results.experiments)
-    note = "For Adult the outlines are the 5,974 cells that the paper counted; filled are the identifier cells."
-    return PageFigure("Figure 3: sizes of non-empty cells", panels, (note,))
-
-
-def size_chart(experiment: Experiment) -> Bars:
-    """Return the histogram of one table's cell sizes."""
-    labels = [each.label for each in experiment.sizes]
-    series = [BarSeries("identifier cells", [float(each.cells) for each in experiment.sizes])]
-    if experiment.name == "adult":
-        printed = [float(each.printed_cells) for each in experiment.sizes]
-        series.insert(0, BarSeries("as counted in the paper", printed))
-    return Bars(labels, series, "records in the cell", "cells", yardstick=True)
-
-
-def risk_figures(results: AttackReproduction) -> tuple[PageFigure, ...]:
-    """Return figure 4: one figure per table, one panel per mechanism."""
-    return tuple(_risk_figure(results, e) for e in results.experiments)
-
-
-def _risk_figure(results: AttackReproduction, experiment: Experiment) -> PageFigure:
-    kinds: tuple[tuple[str, tuple[Mechanism, ...]], ...] = (
-        ("epsilon-DP: Laplace", ("laplace",)),
-        ("aDP: Gaussian", ("gaussian-classic", "gaussian-analytic")),
-        ("pDP: Gaussian", ("gaussian-probabilistic",)),
-    )
-    panels = tuple(
-        Panel(title, f"Risk against epsilon, {experiment.title}, {title}.", risk_chart(results, experiment.name, kind))
-        for title, kind in kinds
-    )
-    note = (
-        "Gaussian: full lines at delta 1e-5, faint ones at 1e-3 and 1e-6. aDP: the printed rule exists below epsilon 1 "
-        "only, the exact curves use the analytic calibration."
-    )
-    return PageFigure(f"Figure 4: {experiment.title}", panels, (note,))
-
-
-def risk_chart(results: AttackReproduction, name: Name, kind: tuple[Mechanism, ...]) -> Lines:
-    """Return printed and exact risk against epsilon; printed first, exact from the last mechanism."""
-    wanted: tuple[tuple[Measure, Mechanism, str], ...] = (
-        ("printed", kind[0], "printed"),
-        ("conservative", kind[-1], "exact, conservative"),
-        ("record", kind[-1], "exact, record"),
-    )
-    found = [
-        _line(curve, label)
-        for measure, mechanism, label in wanted
-        for curve in results.curves
-        if (curve.experiment, curve.mechanism, curve.measure) == (name, mechanism, measure)
-    ]
-    return curves(found)
-
-
-def _line(curve: RiskCurve, name: str) -> LineMark:
-    return LineMark(name, curve.epsilon, curve.risk, faint=curve.delta not in (None, MAIN_DELTA))
-
-
-def poisson_figure(results: AttackReproduction) -> PageFigure:
-    """Return the Poisson variants of equations (19) and (29)."""
-    labels: tuple[tuple[Measure, str], ...] = (
-        ("Poisson printed", "printed"),
-        ("Poisson zero-truncated", "zero-truncated"),
-        ("observed sizes", "observed sizes"),
-    )
-    cases: tuple[tuple[Name, Mechanism, str], ...] = (
-        ("adult", "laplace", "Adult, Laplace (19)"),
-        ("bankruptcy", "laplace", "Bankruptcy, Laplace (19)"),
-        ("bankruptcy", "gaussian-probabilistic", "Bankruptcy, pDP Gaussian, delta 1e-5 (29)"),
-    )
-    panels = tuple(
-        Panel(
-            title,
-            f"Risk under Poisson sizes against epsilon, {title}.",
-            curves(
-                [
-                    _line(c, label)
-                    for measure, label in labels
-                    for c in results.curves
-                    if (c.experiment, c.mechanism, c.measure) == (name, mechanism, measure)
-                ]
-            ),
-        )
-        for name, mechanism, title in cases
-    )
-    return PageFigure("Risk of homogeneous cells under Poisson sizes", panels)
-
-
-def guessing_figure(results: AttackReproduction) -> PageFigure:
-    """Return appendix D: hard and soft guessing on Adult beside the homogeneity attack."""
-    adult: Name = "adult"
-    by_cell = curves(
-        [
-            LineMark("homogeneity, conservative", *_both(results.curve(adult, "laplace", "conservative"), 32)),
-            LineMark("soft", *_both(results.curve(adult, "laplace", "soft"), 32)),
-            LineMark("hard", *_both(results.curve(adult, "laplace", "hard"), 32)),
-        ]
-    )
-    by_record = curves(
-        [
-            LineMark("homogeneity, record", *_both(results.curve(adult, "laplace", "record by record"), 32)),
-            LineMark("soft", *_both(results.curve(adult, "laplace", "soft by record"), 32)),
-            LineMark("hard", *_both(results.curve(adult, "laplace", "hard by record"), 32)),
+def figure_5(work: SharedResults) -> Part:
+    """Return the distances of noisy marginals, with noise on all cells and on the occupied ones only."""
+    numbers = {
+        "draws": work.draws,
+        "seed": work.seed,
+        "distances": [
+            {"epsilon": epsilon, "whole": _means(work, "whole domain", epsilon)}
+            | {"occupied": _means(work, "occupied cells", epsilon)}
+            for epsilon in (0.1, 1.0, 10.0)
         ],
-        rules=(("majority income", results.experiment(adult).majority),),
-    )
-    panels = (
-        Panel("averaged over cells", "Guessing risk against epsilon, averaged over cells.", by_cell),
-        Panel("averaged over records", "Guessing risk against epsilon, averaged over records.", by_record),
-    )
-    return PageFigure("Appendix D: Adult, Laplace noise", panels)
-
-
-def _both(curve: RiskCurve, top: float) -> tuple[list[float], list[float]]:
-    kept = [(e, r) for e, r in zip(curve.epsilon, curve.risk, strict=True) if e <= top]
-    return [e for e, _ in kept], [r for _, r in kept]
-
-
-def distance_figures(results: AttackReproduction) -> tuple[PageFigure, ...]:
-    """Return figure 5: box plots of the distances, with noise on all cells and on the occupied ones only."""
-    titles = {
-        "whole domain": "Figure 5, all 729 cells: differentially private",
-        "occupied cells": "Figure 5, the 103 occupied cells only: not differentially private",
     }
-    return tuple(
-        PageFigure(
-            title,
-            tuple(
-                Panel(
-                    f"{order}-way marginals",
-                    f"Box plots of {order}-way distances, {domain}.",
-                    distance_chart(results, domain, order),
-                )
-                for order in (1, 2, 3)
-            ),
-            ("Boxes: 25 to 75 % over draws and marginals; whiskers: 5 to 95 %. Gaussian at delta 1e-5.",),
-        )
-        for domain, title in titles.items()
+    header = ("cells", "noise", "delta", "epsilon", "1-way", "2-way", "3-way")
+    boxes = value_table("Mean distance with its Monte Carlo error", header, _distance_rows(work.distances), words=2)
+    return part(
+        "figure 5",
+        numbers,
+        values=(boxes.model_copy(update={"folded": True}),),
+        charts=tuple(_distance_chart(work.distances, domain, order) for domain in DOMAINS for order in (1, 2, 3)),
+        charts_a_row=3,
     )
 
 
-def distance_chart(results: AttackReproduction, domain: str, order: int) -> Boxes:
+def _means(work: SharedResults, domain: Domain, epsilon: float) -> str:
+    wanted = ("laplace", epsilon, domain)
+    boxes = [box for box in work.distances if (box.mechanism, box.epsilon, box.domain) == wanted]
+    return " / ".join(f"{box.mean:.3f}" for box in sorted(boxes, key=lambda box: box.order))
+
+
+def _distance_rows(boxes: list[TvdBox]) -> list[tuple[str, ...]]:
+    grouped: dict[tuple[str, ...], list[str]] = {}
+    for box in boxes:
+        key = (box.domain, box.mechanism, "" if box.delta is None else f"{box.delta:g}", f"{box.epsilon:g}")
+        grouped.setdefault(key, []).append(f"{box.mean:.3f} ± {box.standard_error:.3f}")
+    return [(*key, *cells) for key, cells in grouped.items()]
+
+
+def _distance_chart(boxes: list[TvdBox], domain: Domain, order: int) -> Chart:
     """Return the boxes of one order of marginals."""
-    chosen = [u for u in results.utilities if (u.domain, u.order) == (domain, order) and _is_shown(u)]
-    items = [BoxMark(f"{u.epsilon:g}", NOISES[u.mechanism], u.quantiles) for u in chosen]
-    return Boxes(items, "epsilon", "total variation distance", top=0.5)
+    drawn = [box for box in boxes if (box.domain, box.order) == (domain, order)]
+    drawn = [box for box in drawn if box.mechanism in NOISES and box.delta in (None, MAIN_DELTA)]
+    return Chart(
+        kind="boxes",
+        title=f"{order}-way marginals, {DOMAINS[domain]}",
+        label=f"Box plots of {order}-way distances, {domain}.",
+        x="epsilon",
+        y="total variation distance",
+        series=tuple(Series(name=NOISES[box.mechanism], y=box.quantiles) for box in drawn),
+        labels=tuple(f"{box.epsilon:g}" for box in drawn),
+        top=0.5,
+    )
 
 
-def _is_shown(box: TvdBox) -> bool:
-    return box.mechanism != "geometric" and box.delta in (None, MAIN_DELTA)
+def table_1(work: SharedResults) -> Part:
+    """Return every relation of risk and noise at an example."""
+    return part("table 1", {"relations": table_1_relations(work.tables)})
+
+
+def choices(tables: PaperTables) -> dict[tuple[Name, Mechanism, View], EpsilonChoice]:
+    """Return every epsilon that keeps the average risk at or below the target, by table, noise and view."""
+    views: tuple[View, ...] = ("conservative", "record")
+    noises: tuple[Mechanism, ...] = ("laplace", "geometric")
+    return {
+        (name, noise, view): epsilon_for(TARGET, cells.counts, noise, view)
+        for name, cells in tables.cells.items()
+        for view in views
+        for noise in noises
+    }
+
+
+def choosing_epsilon(work: SharedResults) -> Part:
+    """Return the inverse question, which the paper answers by eye."""
+    rows = (
+        (
+            TITLES[name],
+            noise,
+            view,
+            f"{choice.floor:.4f}",
+            f"{choice.ceiling:.4f}",
+            ", ".join(f"{low:.6g} to {high:.6g}" for low, high in choice.intervals) or "none",
+        )
+        for (name, noise, view), choice in choices(work.tables).items()
+    )
+    header = ("table", "noise", "view", "floor", "no noise", "epsilons")
+    table = ValueTable(title=f"Risk at most {TARGET}", header=header, rows=tuple(rows), numbers=(3, 4))
+    return part("beyond 1", {}, values=(table,))

@@ -6,13 +6,15 @@ The noise comes from a seeded generator: this simulates releases of a public tab
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Counts
-from sfumato.papers.homogeneity_attack.results import Domain, Mechanism, TvdBox
+from sfumato.metrics.distances import total_variation
 from sfumato.risk.homogeneity import gaussian_sigma
 
 SEED = 20240
@@ -21,8 +23,26 @@ EPSILONS = (0.1, 1.0, 10.0)
 DELTAS = (1e-3, 1e-5)
 ORDERS = (1, 2, 3)
 
+Mechanism = Literal["laplace", "geometric", "gaussian-classic", "gaussian-analytic", "gaussian-probabilistic"]
+Domain = Literal["whole domain", "occupied cells"]
 Distances = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class TvdBox:
+    """Total variation distance of all marginals of one order: one box of figure 5."""
+
+    mechanism: Mechanism
+    delta: float | None
+    epsilon: float
+    domain: Domain
+    order: int
+    mean: float
+    standard_error: float
+    """Monte Carlo error of the mean, from the spread between draws."""
+    quantiles: tuple[float, ...]
+    """5, 25, 50, 75 and 95 % over draws and marginals."""
 
 
 def tvd_boxes(table: Counts, draws: int = DRAWS, seed: int = SEED) -> list[TvdBox]:
@@ -72,19 +92,10 @@ def _released(table: Counts, domain: Domain, noise: Draw, rng: np.random.Generat
 
 
 def marginal_tvds(table: Counts, released: Counts, order: int) -> Distances:
-    """Return the total variation distance of every marginal of an order."""
-    axes = range(table.ndim)
-    return np.array([_distance(table, released, set(axes) - set(kept)) for kept in combinations(axes, order)])
-
-
-def _distance(table: Counts, released: Counts, summed: set[int]) -> float:
-    true, noisy = (_shares(counts.sum(axis=tuple(summed))) for counts in (table, released))
-    return float(np.abs(true - noisy).sum() / 2)
-
-
-def _shares(counts: Counts) -> Distances:
-    total = counts.sum()
-    return counts / total if total else np.full(counts.shape, 1 / counts.size)
+    """Return the distance of every marginal of an order; a release without counts weighs all cells alike."""
+    noisy, axes = released if released.any() else np.ones_like(released), range(table.ndim)
+    summed = [tuple(set(axes) - set(kept)) for kept in combinations(axes, order)]
+    return np.array([total_variation(table.sum(axis=over), noisy.sum(axis=over)) for over in summed])
 
 
 def _box(
@@ -97,15 +108,14 @@ def _box(
     order: int,
 ) -> TvdBox:
     distances = np.array([marginal_tvds(table, released, order) for released in noisy])
-    low, q1, median, q3, high = (float(q) for q in np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)))
     by_draw = distances.mean(axis=1)
     return TvdBox(
-        mechanism=mechanism,
-        delta=delta,
-        epsilon=epsilon,
-        domain=domain,
-        order=order,
+        mechanism,
+        delta,
+        epsilon,
+        domain,
+        order,
         mean=float(by_draw.mean()),
         standard_error=float(by_draw.std(ddof=1) / np.sqrt(len(by_draw))),
-        quantiles=(low, q1, median, q3, high),
+        quantiles=tuple(np.quantile(distances, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()),
     )

@@ -17,13 +17,13 @@ from sfumato.metrics.cluster_tvd import cluster_tvd
 from sfumato.metrics.clusters import (
     Numbers,
     aligned_ari,
-    ari_from_confusion,
     check_rows,
     cluster_errors,
     confusion,
     kmeans,
     nearest_centroid,
     standardise,
+    transfer_ari,
 )
 from sfumato.papers.kmeans_geometry.published.algorithm import ColumnBounds, coordinate_noise, nonprivate_geometry
 
@@ -85,7 +85,7 @@ def compare_clusters(
     box = ColumnBounds.of(np.asarray(bounds[0], float).tolist(), np.asarray(bounds[1], float).tolist())
     truth = kmeans(standardise(real)(real), clusters, seed).labels
     yardsticks = {**_plain(real, box, seed), **_published(real, clusters, box, baseline_epsilon, seed)}
-    table = _paired(_confusion(real, synthetic, truth, clusters, seed))
+    table = _paired_confusion(real, synthetic, truth, clusters, seed)
     kept = [_kept("the release", real, synthetic, truth, clusters, seed)]
     kept += [_kept(name, real, rows, truth, clusters, seed) for name, rows in yardsticks.items()]
     aligned = aligned_ari(real, synthetic, clusters, seed=seed, labels=truth) if same_order else None
@@ -96,28 +96,23 @@ def _kept(
     name: str, real: Numbers, synthetic: Numbers, truth: NDArray[np.int64], clusters: int, seed: int
 ) -> ClusterMetrics:
     errors = cluster_errors(real, synthetic, clusters, seed=seed)
-    transfer = ari_from_confusion(_confusion(real, synthetic, truth, clusters, seed))
+    transfer = transfer_ari(real, synthetic, clusters, seed=seed, labels=truth)
     return ClusterMetrics(
         name, transfer, cluster_tvd(real, synthetic, clusters), errors.mean_centroid, errors.mean_radius
     )
 
 
-def _confusion(
+def _paired_confusion(
     real: Numbers, synthetic: Numbers, truth: NDArray[np.int64], clusters: int, seed: int
 ) -> NDArray[np.int64]:
-    """Return confidential rows by their own cluster and by the nearest centroid of the released rows."""
-    unit = standardise(real)
-    learned = kmeans(unit(synthetic), clusters, seed)
-    return confusion(truth, nearest_centroid(unit(real), learned.centroids))
-
-
-def _paired(table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a confusion matrix whose columns are in the order that puts most rows on the diagonal."""
+    """Return rows by their own cluster and by the nearest released centroid, in the order with most on the diagonal."""
     from scipy.optimize import linear_sum_assignment
 
+    unit = standardise(real)
+    learned = kmeans(unit(synthetic), clusters, seed)
+    table = confusion(truth, nearest_centroid(unit(real), learned.centroids))
     paired = np.asarray(linear_sum_assignment(table, maximize=True)[1], np.int64)
-    others = [column for column in range(table.shape[1]) if column not in paired]
-    return table[:, [*paired, *others]]
+    return table[:, [*paired, *np.setdiff1d(np.arange(table.shape[1]), paired)]]
 
 
 def _plain(real: Numbers, box: Any, seed: int) -> dict[str, Numbers]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 HEADERS = ("rows", "transfer ARI", "cluster TVD", "centroids off by", "radii off by")
-
 LEGEND = (
     "Transfer ARI: 1 for the same clusters, about 0 by chance. Cluster TVD: share of rows in the wrong cluster or at "
     "the wrong distance from its centre; best: 0. Distances are in standard deviations of the columns."

@@ -8,10 +8,10 @@ import numpy as np
 
 from sfumato.metrics.clusters import ari_from_confusion
 from sfumato.papers.kmeans_geometry.beyond_the_paper import recovered_at
+from sfumato.papers.kmeans_geometry.figures import MERGED
 from sfumato.papers.kmeans_geometry.published.algorithm import Rounding, round_randomly
 from sfumato.papers.kmeans_geometry.sensitivity import OUTLIER, ceiling, failures, label_flip_example, outlier_example
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, TARGETS, SharedResults, closest_epsilon, without_noise
-from sfumato.papers.kmeans_geometry.tables import MERGED
 from sfumato.papers.result import Erratum
 from sfumato.papers.texts import read_errata
 

@@ -1,35 +1,43 @@
-"""Figures 1 to 5: one run of algorithm 1, step by step."""
+"""Figures 1 to 5, one run of algorithm 1 step by step, and tables 1 to 4, many runs of it."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.metrics.clusters import aligned_ari, kmeans, standardise
+from sfumato.metrics.clusters import aligned_ari, ari_from_confusion, confusion, kmeans, standardise
 from sfumato.papers.charts import Chart, Series
 from sfumato.papers.kmeans_geometry.published.algorithm import largest_distance
 from sfumato.papers.kmeans_geometry.sensitivity import failures, simulated_failures
 from sfumato.papers.kmeans_geometry.simulation import (
     CLUSTERS,
     EPSILON,
+    GRID,
     HIGH,
     LOW,
+    PAPER_RUNS,
     PRINTED_CENTROIDS,
     PRINTED_EPSILON,
     RECORDS,
+    TARGETS,
     FloatArray,
     SharedResults,
+    closest_epsilon,
+    first_above,
+    without_noise,
 )
-from sfumato.papers.result import Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.texts import written_part
 
 FAILURE_EPSILONS = (0.1, 0.5, 1.0, 1.6, 2.5, 5.0)
-PRINTED_DELTA, PRINTED_SCALE, PRINTED_RADIUS = 2.84, 3.55, 0.37
+PRINTED_DELTA, PRINTED_SCALE = 2.84, 3.55
 PRINTED_MOVES = (0.23, 3.64, 0.80, 2.86)
 MOVE_DRAWS = 100_000
 DRAWS = 20_000
-OWN = "Our rows are drawn around the printed centroids; the paper's own are not available."
+
+part = partial(written_part, "sfumato.papers.kmeans_geometry")
 
 
 def chart(
@@ -69,22 +77,18 @@ def figure_1(work: SharedResults) -> Part:
     """Return the rows, as they are and standardised."""
     low, high = edges(work)
     sizes = np.bincount(work.labels)
-    return Part(
-        text=(OWN,),
-        comparisons=(
-            comparison(
-                "rows",
-                f"n = {RECORDS}, four clusters of about equal size",
-                f"n = {len(work.rows)}, clusters of {sizes.min()} to {sizes.max()}",
-                "built so",
-            ),
-            comparison(
-                "bounds of x1",
-                "-15 to 10",
-                f"{low:.2f} to {high:.2f} standardised, {high - low:.2f} wide",
-                "the paper prints no standardised bounds",
-            ),
-        ),
+    numbers = {
+        "records": RECORDS,
+        "rows": len(work.rows),
+        "smallest": sizes.min(),
+        "largest": sizes.max(),
+        "low": low,
+        "high": high,
+        "width": high - low,
+    }
+    return part(
+        "figure 1",
+        numbers,
         charts=(
             chart(
                 "Original rows",
@@ -107,36 +111,26 @@ def figure_2(work: SharedResults) -> Part:
     """Return clusters, and what the noise does to their centroids."""
     made, scaled = work.example, work.example.standard.forward(work.rows)
     moves = np.sort(np.linalg.norm(made.noisy_centroids - made.true_centroids, axis=1))
-    likely = printed_moves()
+    mean_move, chance = printed_moves()
     before, after = points("centroid", made.true_centroids), points("with noise", made.noisy_centroids)
-    return Part(
-        comparisons=(
-            comparison(
-                "centroids",
-                _pairs(np.array(PRINTED_CENTROIDS)),
-                _pairs(_in_printed_order(made.true_centroids)),
-                "the printed ones have a standard deviation above 1 in x1 by themselves: rounded",
-            ),
-            comparison(
-                "Delta",
-                f"{PRINTED_DELTA}",
-                f"{made.delta:.2f}",
-                f"the printed centroids give {largest_distance(np.array(PRINTED_CENTROIDS)):.2f}: rounded",
-            ),
-            comparison(
-                "scale of the noise",
-                f"{PRINTED_SCALE}",
-                f"{made.noise_scale:.2f}",
-                f"2 x {PRINTED_DELTA} / {PRINTED_EPSILON} is {2 * PRINTED_DELTA / PRINTED_EPSILON:.2f}: right",
-            ),
-            comparison(
-                "displacements",
-                ", ".join(map(str, PRINTED_MOVES)),
-                ", ".join(f"{move:.2f}" for move in moves),
-                f"at scale {PRINTED_SCALE} the mean is {likely[0]:.1f}; four as small as the printed ones on "
-                f"average have a chance of {100 * likely[1]:.1f} %, and both 3.64 and 2.86 exceed Delta",
-            ),
-        ),
+    numbers = {
+        "printed_centroids": _pairs(np.array(PRINTED_CENTROIDS)),
+        "centroids": _pairs(_in_printed_order(made.true_centroids)),
+        "printed_delta": PRINTED_DELTA,
+        "delta": made.delta,
+        "delta_of_printed": largest_distance(np.array(PRINTED_CENTROIDS)),
+        "printed_scale": PRINTED_SCALE,
+        "printed_epsilon": PRINTED_EPSILON,
+        "scale": made.noise_scale,
+        "scale_of_printed": 2 * PRINTED_DELTA / PRINTED_EPSILON,
+        "printed_moves": PRINTED_MOVES,
+        "moves": moves,
+        "mean_move": mean_move,
+        "chance": chance,
+    }
+    return part(
+        "figure 2",
+        numbers,
         charts=(
             chart(
                 "K-means",
@@ -180,24 +174,9 @@ def figure_3(work: SharedResults) -> Part:
     successive, _ = failures(made, EPSILON, successive=True)
     moved = made.standard.forward(work.rows) - made.true_centroids[made.labels] + made.centroids[made.labels]
     marks = (points("with noise", made.noisy_centroids), points("reflected", made.centroids))
-    return Part(
-        comparisons=(
-            comparison(
-                "centroids after the reflection",
-                "all inside the bounds",
-                f"outside with a chance of {each:.3f} each, {some:.3f} for at least one of four",
-                "one reflection is not enough where the noise is about as wide as the bounds",
-            ),
-            comparison(
-                "step 7 as two ifs in turn",
-                "not told apart",
-                f"outside with a chance of {successive:.3f} each",
-                "what the first if throws beyond the upper bound, the second reflects again",
-            ),
-            comparison(
-                "folding, ours", "not in the paper", "never outside", "t = (v - L) mod 2w, then L + t or L + 2w - t"
-            ),
-        ),
+    return part(
+        "figure 3",
+        {"each": each, "some": some, "successive": successive},
         values=(failure_table(work),),
         charts=(
             chart(
@@ -223,25 +202,16 @@ def failure_table(work: SharedResults) -> ValueTable:
 
 def figure_4(work: SharedResults) -> Part:
     """Return noisy radii and the synthetic rows."""
-    made, clamped = work.example, work.at_paper.clamped
-    inflated = float(np.median(made.radii[made.radii > 0]) / made.true_radii.mean())
-    return Part(
-        comparisons=(
-            comparison("mean radius", f"{PRINTED_RADIUS}", f"{made.true_radii.mean():.2f}", "agrees"),
-            comparison(
-                "noise over radius",
-                "roughly ten times",
-                f"{made.noise_scale / made.true_radii.mean():.1f} times",
-                "agrees",
-            ),
-            comparison(
-                "radii clamped to 0",
-                "a non-trivial fraction",
-                f"{100 * clamped.mean():.0f} %",
-                "these rows sit exactly on their noisy centroid",
-            ),
-            comparison("other radii", "substantially inflated", f"median {inflated:.1f} times the true mean", "agrees"),
-        ),
+    made, radius = work.example, work.example.true_radii.mean()
+    numbers = {
+        "radius": radius,
+        "noise": made.noise_scale / radius,
+        "clamped": work.at_paper.clamped.mean(),
+        "inflated": np.median(made.radii[made.radii > 0]) / radius,
+    }
+    return part(
+        "figure 4",
+        numbers,
         charts=(
             chart(
                 "Noisy radii around noisy centroids",
@@ -265,25 +235,17 @@ def figure_5(work: SharedResults) -> Part:
     """Return k-means on both tables."""
     made = work.example
     again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, 0).labels
-    index = aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels)
     runs = work.at_paper
-    return Part(
-        comparisons=(
-            comparison(
-                "ARI of this run",
-                "0.6656",
-                f"{index:.3f}",
-                f"one run each; the mean of {len(runs.aligned)} runs "
-                f"is {runs.aligned.mean():.3f} +- {runs.aligned.std(ddof=1):.3f}",
-            ),
-            comparison(
-                "relative positions of the clusters",
-                "preserved",
-                f"transfer ARI {runs.transfer.mean():.2f} on average",
-                "NOT preserved: centroids learned from the synthetic "
-                "rows hardly cluster the original ones; the aligned index is high since labels are copied",
-            ),
-        ),
+    numbers = {
+        "index": aligned_ari(work.rows, made.rows, CLUSTERS, labels=work.labels),
+        "runs": len(runs.aligned),
+        "mean": runs.aligned.mean(),
+        "sd": runs.aligned.std(ddof=1),
+        "transfer": runs.transfer.mean(),
+    }
+    return part(
+        "figure 5",
+        numbers,
         charts=(
             chart(
                 "K-means on the original rows",
@@ -299,3 +261,101 @@ def figure_5(work: SharedResults) -> Part:
             ),
         ),
     )
+
+
+PRINTED_CONFUSION = ((1, 2, 94, 3), (3, 83, 3, 11), (90, 0, 1, 5), (3, 14, 11, 76))
+PRINTED_RUNS = {"mean": 0.629, "sd": 0.108, "min": 0.381, "Q1": 0.576, "median": 0.647, "max": 0.790}
+PRINTED_SELECTED = {0.1: (1.70, 0.18), 0.3: (1.91, 0.29), 0.5: (2.48, 0.48)}
+MERGED = ((100, 0, 0, 0), (100, 0, 0, 0), (0, 100, 0, 0), (0, 0, 50, 50))
+"""Four clusters of 100: two merged, one split in the middle."""
+
+
+def table_1(work: SharedResults) -> Part:
+    """Return the confusion matrix, printed and ours."""
+    made = work.example
+    again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, 0).labels
+    table, printed = confusion(made.labels, again), np.array(PRINTED_CONFUSION)
+    numbers = {
+        "ari_of_printed": ari_from_confusion(printed),
+        "printed_sizes": printed.sum(axis=1),
+        "sizes": table.sum(axis=1),
+        "ari": ari_from_confusion(table),
+    }
+    return part("table 1", numbers, values=(_matrix("printed", printed), _matrix("ours, one run", table)))
+
+
+def _matrix(title: str, table: NDArray[np.int64]) -> ValueTable:
+    rows = tuple((str(i), *(str(count) for count in row)) for i, row in enumerate(table))
+    header = ("real cluster", *(f"synthetic {j}" for j in range(table.shape[1])))
+    return value_table(title, header, rows, words=0)
+
+
+def table_2(work: SharedResults) -> Part:
+    """Return the baselines."""
+    best = without_noise(work.rows, 10, "k-means++", work.runs)
+    worst = without_noise(work.rows, 1, "random", 2 * work.runs)
+    proposed = work.at_paper.aligned
+    numbers = {
+        "best": _spread(best),
+        "best_mean": best.mean(),
+        "local": ((worst > 0.55) & (worst < 0.72)).mean(),
+        "worst": worst.mean(),
+        "merged": ari_from_confusion(MERGED),
+        "proposed": _spread(proposed),
+        "proposed_mean": proposed.mean(),
+        "noisy": _spread(work.coordinate),
+    }
+    return part("table 2", numbers)
+
+
+def _spread(values: FloatArray) -> str:
+    return f"{values.mean():.3f} +- {values.std(ddof=1):.3f} ({values.min():.3f} to {values.max():.3f})"
+
+
+def table_3(work: SharedResults) -> Part:
+    """Return the distribution over runs."""
+    runs = work.at_paper.aligned
+    ours = {"first 30": run_statistics(runs[:PAPER_RUNS]), f"all {len(runs)}": run_statistics(runs)}
+    names = (*PRINTED_RUNS, "Q3")
+    rows = (
+        (title, *(f"{each[name]:.3f}" if name in each else "" for name in names))
+        for title, each in {"printed": PRINTED_RUNS, **ours}.items()
+    )
+    numbers = {
+        "printed": PRINTED_RUNS,
+        "thirty": ours["first 30"],
+        "tiny": work.by_epsilon[0.001].aligned.mean(),
+    }
+    return part("table 3", numbers, values=(value_table("Aligned ARI at epsilon 1.6", ("runs", *names), rows),))
+
+
+def run_statistics(values: FloatArray) -> dict[str, float]:
+    """Return the numbers that table 3 prints, and the upper quartile."""
+    low, first, middle, third, high = (float(q) for q in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
+    spread = {"mean": float(values.mean()), "sd": float(values.std(ddof=1))}
+    return {**spread, "min": low, "Q1": first, "median": middle, "max": high, "Q3": third}
+
+
+def table_4(work: SharedResults) -> Part:
+    """Return what the calibration selects."""
+    curves = work.curves
+    numbers = {
+        "seeds": len(curves),
+        "first": GRID[0],
+        "last": GRID[-1],
+        "below": (work.at_paper.aligned <= 0.18).mean(),
+        "targets": [
+            {
+                "target": target,
+                "printed": PRINTED_SELECTED[target],
+                "closest": _range([closest_epsilon(curve, target) for curve in curves]),
+                "smallest": _range([first_above(curve, target) for curve in curves]),
+            }
+            for target in TARGETS
+        ],
+    }
+    return part("table 4", numbers)
+
+
+def _range(values: list[float]) -> str:
+    return f"mean {np.mean(values):.2f} ({min(values):.1f} to {max(values):.1f})"

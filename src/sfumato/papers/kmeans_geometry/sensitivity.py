@@ -9,7 +9,6 @@ import numpy as np
 
 from sfumato.papers.kmeans_geometry.published.algorithm import (
     PublishedGeometry,
-    laplace,
     published_geometry,
     reflect,
     reflection_failure,
@@ -118,7 +117,7 @@ def failures(made: PublishedGeometry, epsilon: float, successive: bool = False) 
 def simulated_failures(made: PublishedGeometry, epsilon: float, draws: int, seed: int = 0) -> tuple[float, float]:
     """Return the same by drawing the noise of step 6 and reflecting once."""
     low, high = made.standard.low[:1], made.standard.high[:1]
-    noise = laplace(np.random.default_rng(seed), 2 * made.delta / epsilon, (draws, CLUSTERS))
+    noise = np.random.default_rng(seed).laplace(0.0, 2 * made.delta / epsilon, (draws, CLUSTERS))
     placed = reflect(made.true_centroids[:, 0] + noise, low, high, "single")
     outside = (placed < low) | (placed > high)
     return float(outside.mean()), float(outside.any(axis=1).mean())

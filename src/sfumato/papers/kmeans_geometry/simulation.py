@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,34 +25,22 @@ from sfumato.papers.kmeans_geometry.published.algorithm import (
     PublishedGeometry,
     coordinate_noise,
     in_balls,
-    laplace,
     nonprivate_geometry,
     published_geometry,
     reflect,
 )
 
 RECORDS = 400
-
 CLUSTERS = 4
-
 LOW, HIGH = (-15.0, -np.inf), (10.0, np.inf)
-
 """Bounds of x1 and x2; the paper leaves x2 without."""
-
 PUBLIC_BOX = ((-15.0, 10.0), (-15.0, 15.0))
-
 """The box of the private form, which needs bounds for every column."""
-
 DISCRETE = (False, True)
-
 BOUNDS = ColumnBounds.of(LOW, HIGH, DISCRETE)
-
 PRINTED_CENTROIDS = ((-1.0, 0.7), (0.2, 0.9), (1.6, 0.0), (-0.7, -1.5))
-
 """Standardised, as in section 4."""
-
 MIDDLE, UNIT, SPREAD = (-2.5, 0.0), (4.93, 5.17), 1.48
-
 """Chosen so that standardised width of x1, largest distance and mean radius come near the printed ones."""
 
 
@@ -73,31 +61,18 @@ def illustrative_rows(records: int = RECORDS, seed: int = 1) -> FloatArray:
 
 
 SEED = 1
-
 RUNS = 40
-
 PAPER_RUNS = 30
-
 EPSILON = 1.6
-
 PRINTED_EPSILON = 1.6006
-
 EPSILONS = (0.001, 0.1, 0.5, 1.0, 1.6, 2.5, 5.0, 10.0, 20.0)
-
 ATTACKED = (0.01, 0.1, 0.5, 1.0, 1.6, 2.5)
-
 PRIVATE_EPSILONS = (0.5, 1.0, 1.6, 2.5, 5.0)
-
 GRID = tuple(round(0.1 * step, 1) for step in range(1, 51))
-
 """Candidates for the calibration; the paper does not print its grid."""
-
 GRID_SEEDS = 25
-
 TARGETS = (0.1, 0.3, 0.5)
-
 MECHANISM_STARTS = 3
-
 """Starts of k-means inside the mechanism: on four clear clusters three always find them."""
 
 
@@ -120,21 +95,28 @@ class Runs:
     """Share of centroids outside their bounds after the reflection."""
 
 
+def over_seeds(measure: Callable[[int], Any], count: int) -> FloatArray:
+    """Return what is measured with each seed from 0 on."""
+    return np.array([measure(seed) for seed in range(count)])
+
+
 def repeated_runs(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, count: int) -> Runs:
     """Run algorithm 1 many times and measure it."""
-    found: list[tuple[float, ...]] = []
-    for seed in range(count):
+
+    def measures(seed: int) -> tuple[float, ...]:
         made = run_algorithm_1(rows, epsilon, seed)
-        found.append(
-            (
-                aligned_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-                transfer_ari(rows, made.rows, CLUSTERS, seed=seed, labels=labels),
-                recovered(made),
-                made.clamped_share,
-                made.infeasible_share,
-            )
-        )
-    return Runs(*np.array(found).T)
+        both = _indices(rows, made.rows, CLUSTERS, seed, labels)
+        return *both, recovered(made), made.clamped_share, made.infeasible_share
+
+    return Runs(*over_seeds(measures, count).T)
+
+
+def _indices(
+    rows: FloatArray, made: FloatArray, clusters: int, seed: int, labels: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the aligned and the transfer index."""
+    aligned = aligned_ari(rows, made, clusters, seed=seed, labels=labels)
+    return aligned, transfer_ari(rows, made, clusters, seed=seed, labels=labels)
 
 
 def recovered(made: PublishedGeometry) -> float:
@@ -146,7 +128,7 @@ def noise_alone(rows: FloatArray, on: tuple[bool, bool], epsilon: float, seed: i
     """Return the aligned index with noise on centroids, on radii or on both, with or without the bounds of x1."""
     made, generator = run_algorithm_1(rows, epsilon, seed), np.random.default_rng([SEED, seed, 1])
     low, high = (made.standard.low, made.standard.high) if bounded else (np.full(2, -np.inf), np.full(2, np.inf))
-    noise = [laplace(generator, made.noise_scale, each.shape) for each in (made.true_centroids, made.true_radii)]
+    noise = [generator.laplace(0.0, made.noise_scale, each.shape) for each in (made.true_centroids, made.true_radii)]
     centroids = reflect(made.true_centroids + on[0] * noise[0], low, high, "single")
     radii = np.maximum(0.0, made.true_radii + on[1] * noise[1])
     points = np.clip(in_balls(centroids[made.labels], radii, generator), low, high)
@@ -161,23 +143,25 @@ def shuffled(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, seed: 
 
 def without_noise(rows: FloatArray, starts: int, start: Start, count: int) -> FloatArray:
     """Return the aligned index of the synthesis without noise, reclustered from so many starts of a kind."""
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         generator = np.random.default_rng([SEED, seed])
         made = nonprivate_geometry(rows, CLUSTERS, BOUNDS, generator, starts=MECHANISM_STARTS)
         again = kmeans(standardise(made.rows)(made.rows), CLUSTERS, seed, starts, start)
-        found.append(ari(made.labels, again.labels))
-    return np.array(found)
+        return ari(made.labels, again.labels)
+
+    return over_seeds(index, count)
 
 
 def with_coordinate_noise(rows: FloatArray, labels: NDArray[np.int64], epsilon: float, count: int) -> FloatArray:
     """Return the aligned index of noise on every value."""
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         generator = np.random.default_rng([SEED, seed])
         made = coordinate_noise(rows, CLUSTERS, epsilon, BOUNDS, generator, starts=MECHANISM_STARTS)
-        found.append(aligned_ari(rows, made, CLUSTERS, seed=seed, labels=labels))
-    return np.array(found)
+        return aligned_ari(rows, made, CLUSTERS, seed=seed, labels=labels)
+
+    return over_seeds(index, count)
 
 
 def utility_curve(rows: FloatArray, labels: NDArray[np.int64], seed: int) -> FloatArray:
@@ -214,12 +198,13 @@ def private_transfer(rows: FloatArray, labels: NDArray[np.int64], epsilon: float
 
     axes = tuple(BoundedAxis(low, high, whole) for (low, high), whole in zip(PUBLIC_BOX, DISCRETE, strict=True))
     plan = GeometryPlan(axes=axes, clusters=CLUSTERS, epsilon=epsilon, n_pub=len(rows))
-    found: list[float] = []
-    for seed in range(count):
+
+    def index(seed: int) -> float:
         randomness = Randomness.of(seed)
         made, _ = release_geometry(plan, lambda: iter([rows]), randomness).draw(len(rows), randomness.generator)
-        found.append(transfer_ari(rows, made, CLUSTERS, seed=seed, labels=labels))
-    return np.array(found)
+        return transfer_ari(rows, made, CLUSTERS, seed=seed, labels=labels)
+
+    return over_seeds(index, count)
 
 
 def on_public_tables(epsilons: Sequence[float], count: int) -> dict[str, dict[float, tuple[float, float]]]:
@@ -234,14 +219,14 @@ def on_public_tables(epsilons: Sequence[float], count: int) -> dict[str, dict[fl
 
 def _both(rows: FloatArray, clusters: int, epsilon: float, count: int) -> tuple[float, float]:
     labels = kmeans(standardise(rows)(rows), clusters, SEED).labels
-    low, high = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
-    aligned, transfer = list[float](), list[float]()
-    for seed in range(count):
-        generator = np.random.default_rng([SEED, seed])
-        made = published_geometry(rows, clusters, epsilon, ColumnBounds.of(low, high), generator).rows
-        aligned.append(aligned_ari(rows, made, clusters, seed=seed, labels=labels))
-        transfer.append(transfer_ari(rows, made, clusters, seed=seed, labels=labels))
-    return float(np.mean(aligned)), float(np.mean(transfer))
+    box = ColumnBounds.of(rows.min(axis=0), rows.max(axis=0))
+
+    def indices(seed: int) -> tuple[float, float]:
+        made = published_geometry(rows, clusters, epsilon, box, np.random.default_rng([SEED, seed])).rows
+        return _indices(rows, made, clusters, seed, labels)
+
+    aligned, transfer = over_seeds(indices, count).mean(axis=0).tolist()
+    return aligned, transfer
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.papers.data import data_folder, missing_files
 from sfumato.papers.range_restriction.families import Family, make_family
 from sfumato.papers.range_restriction.fatigue import rows_used
 from sfumato.papers.range_restriction.figures import IMPLIED, in_order
@@ -46,17 +47,11 @@ from sfumato.papers.result import Erratum
 from sfumato.papers.texts import read_errata
 
 RESIDUALS = (4.0, 5.0, 6.0, 10.0, 20.0, 50.0)
-
 AT_Z = 2.0
-
 CAPPED = Weighting("capped", target_claim=8.0)
-
 UNITS = (0.001, 0.1, 1.0, 10.0, 1000.0, 1e6)
-
 DRAWS = (100, 1000, 10_000, 100_000)
-
 SHARES = (0.6, 0.3, 0.09, 0.01)
-
 FIT_DRAWS = 1000
 
 
@@ -227,7 +222,7 @@ def _experiments(work: SharedResults) -> dict[str, object]:
 
 def fatigue_text(work: SharedResults) -> str:
     """Return what is known about section 5, with or without its data."""
-    if FATIGUE not in work.sources.present:
+    if missing_files(data_folder(work.folder), (FATIGUE,)):
         return f"not recomputed: {FATIGUE} is missing"
-    row = rows_used(work)
-    return f"printed {row.printed}; {row.ours}. Table 1 is not reproduced by a flat-prior regression on stress"
+    data = "printed {printed_data}; {used_data}".format_map(rows_used(work))
+    return f"{data}. Table 1 is not reproduced by a flat-prior regression on stress"

@@ -20,14 +20,20 @@ from sfumato.papers.range_restriction.simulation import (
     FloatArray,
     Sample,
     SharedResults,
-    Sources,
     fit_synthesizers,
     statistics,
     synthetic_copies,
     used_rows,
 )
-from sfumato.papers.range_restriction.violins import format_digits, list_values, spread_table, violin_chart
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
+from sfumato.papers.range_restriction.violins import (
+    format_digits,
+    list_values,
+    part,
+    spread_table,
+    violin_chart,
+    violins,
+)
+from sfumato.papers.result import Part, ValueTable, value_table
 
 SEED = 1
 SETS = 4000
@@ -40,6 +46,7 @@ TABLE_1 = {
 }
 """Mean, median and 90 % quantile as printed; the truncated rows are the weighted one again."""
 OURS = "log stress"
+STATISTICS = ("mean", "median", "90 % quantile")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,27 +81,26 @@ def percentiles(table: Sample, model: Model, row: str, sets: int = SETS) -> tupl
 
 
 @lru_cache(maxsize=2)
-def _fitted(sources: Sources) -> dict[str, WeightedPosterior]:
-    table = used_rows(sources.fatigue())
+def _fitted(work: SharedResults) -> dict[str, WeightedPosterior]:
+    table = used_rows(work.fatigue)
     return fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, SEED)
 
 
-def rows_used(work: SharedResults) -> Comparison:
+def rows_used(work: SharedResults) -> dict[str, str]:
     """Return what shows that the paper used 19 of the 22 rows."""
-    table = work.sources.fatigue()
+    table = work.fatigue
     whole, kept = statistics(table.x), statistics(used_rows(table).x)
-    return comparison(
-        "mean, median and 90 % quantile of the data",
-        " / ".join(f"{value:.0f}" for value in PRINTED.values()),
-        f"without rows {', '.join(map(str, HELD_OUT))}: {kept['mean']:.2f} / {kept['median']:g} / {kept['Q90']:.1f}",
-        f"all 22 rows have {whole['mean']:.1f} / {whole['median']:.1f} / {whole['Q90']:.1f}. The three rows are the "
-        "hold-out of a help page of BayesLN: n = 19, which the paper does not say",
-    )
+    held_out = ", ".join(map(str, HELD_OUT))
+    return {
+        "printed_data": " / ".join(f"{value:.0f}" for value in PRINTED.values()),
+        "used_data": f"without rows {held_out}: {kept['mean']:.2f} / {kept['median']:g} / {kept['Q90']:.1f}",
+        "all_data": f"all 22 rows have {whole['mean']:.1f} / {whole['median']:.1f} / {whole['Q90']:.1f}",
+    }
 
 
-def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
+def epsilons(work: SharedResults, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
     """Return epsilon of each synthesizer, and by eq. 15 as printed, for several sets of 1,000 draws."""
-    table = used_rows(sources.fatigue())
+    table = used_rows(work.fatigue)
     found: dict[str, list[float]] = {}
     for seed in range(SEED, SEED + sets):
         for name, fitted in fit_synthesizers(Sample(table.x, np.log(table.z)), SIX, seed).items():
@@ -107,153 +113,85 @@ def epsilons(sources: Sources, sets: int = DRAW_SETS) -> dict[str, FloatArray]:
 
 def figure_15(work: SharedResults) -> Part:
     """Return the bounds of the 19 records."""
-    bounds = {name: fitted.bounds for name, fitted in _fitted(work.sources).items()}
-    found = epsilons(work.sources)
-    means = {name: float(found[name].mean()) for name in SIX}
-    printed = {name: float(values.mean()) for name, values in found.items() if name.endswith("15")}
+    bounds = {name: fitted.bounds for name, fitted in _fitted(work).items()}
+    by_draws = epsilons(work)
+    means = {name: float(by_draws[name].mean()) for name in SIX}
+    printed = {name: float(values.mean()) for name, values in by_draws.items() if name.endswith("15")}
     above = all(value > means[WEIGHTED] for value in printed.values())
-    return Part(
-        text=(
-            "n = 19, log stress, flat prior, S = 1,000. The unit is one cycle: in another one "
-            "every epsilon here would differ.",
-        ),
-        comparisons=(
-            rows_used(work),
-            comparison(
-                "order of epsilon",
-                "as in section 4.1",
-                f"mean over {DRAW_SETS} sets of draws: {list_values(means)}",
-                "agrees; no numbers are printed",
-            ),
-            comparison(
-                "truncated, by eq. 15 as printed",
-                "below Weighted",
-                list_values(printed),
-                "above Weighted (erratum a)" if above else "not all above Weighted here",
-            ),
-        ),
-        values=(
-            spread_table(f"epsilon over {DRAW_SETS} sets of draws: the maximum depends on the draws", found),
-            spread_table("bounds of 19 records", bounds),
-        ),
+    numbers = {
+        **rows_used(work),
+        "sets": DRAW_SETS,
+        "means": list_values(means),
+        "equation_15": list_values(printed),
+        "above": "above Weighted (erratum a)" if above else "not all above Weighted here",
+    }
+    title = f"epsilon over {DRAW_SETS} sets of draws: the maximum depends on the draws"
+    return part(
+        "figure 15",
+        numbers,
+        values=(spread_table(title, by_draws), spread_table("bounds of 19 records", bounds)),
         charts=(violin_chart("By-record Lipschitz bounds", "bound", bounds),),
     )
 
 
 def figure_16(work: SharedResults) -> Part:
     """Return the synthetic values beside the confidential ones."""
-    table = used_rows(work.sources.fatigue())
-    pooled = {name: np.concatenate(synthetic_copies(fitted, SEED)) for name, fitted in _fitted(work.sources).items()}
-    found = {"Data": table.x, **pooled}
+    table = used_rows(work.fatigue)
+    pooled = {name: np.concatenate(synthetic_copies(fitted, SEED)) for name, fitted in _fitted(work).items()}
     ratios = {name: statistics(values)["Q90"] / statistics(table.x)["Q90"] for name, values in pooled.items()}
-    return Part(
-        text=("20 synthetic copies of 19 values pooled, log stress; the axis is logarithmic.",),
-        comparisons=(
-            comparison(
-                "best of those with weights",
-                "(0.6, 1.2) avg, then (0.4, 1.8) avg",
-                f"Q90 over that of the data: {list_values(ratios)}",
-                "the regression on log stress fits well, so that all are nearer to the data than in table 1",
-            ),
-        ),
-        values=(spread_table("cycles", found),),
-        charts=(violin_chart("Cycles", "cycles", found, logarithmic=True),),
-    )
+    shown = violins("Cycles", "cycles", {"Data": table.x, **pooled}, logarithmic=True)
+    return part("figure 16", {"ratios": list_values(ratios)}, **shown)
 
 
 def figure_19(work: SharedResults) -> Part:
     """Return lambda, the probability of falling outside the range."""
-    made = _fitted(work.sources)
-    zero = {WEIGHTED: np.zeros(len(made[WEIGHTED].weights))}
-    found = zero | {name: fitted.outside for name, fitted in made.items() if fitted.outside is not None}
-    means = {name: float(values.mean()) for name, values in found.items()}
-    return Part(
-        comparisons=(
-            comparison(
-                "lambda",
-                "violins, no numbers",
-                f"mean {list_values(means)}",
-                "exact, from Student's t; 1,000 simulated values as in the paper give a few records "
-                "lambda = 1: full weight at no cost",
-            ),
-        ),
-        values=(spread_table("lambda", found),),
-        charts=(violin_chart("Lambda", "lambda", found),),
-    )
+    fits = _fitted(work)
+    zero = {WEIGHTED: np.zeros(len(fits[WEIGHTED].weights))}
+    outside = zero | {name: fitted.outside for name, fitted in fits.items() if fitted.outside is not None}
+    means = {name: float(values.mean()) for name, values in outside.items()}
+    return part("figure 19", {"means": list_values(means)}, **violins("Lambda", "lambda", outside))
 
 
 def figure_20(work: SharedResults) -> Part:
     """Return the weights that the posteriors were drawn with."""
-    found = {name: each.exponents for name, each in _fitted(work.sources).items() if name != UNWEIGHTED}
-    made = _fitted(work.sources)[NARROW_AVERAGED]
-    riskiest = int(np.argmin(made.weights))
-    return Part(
-        comparisons=(
-            comparison(
-                "the riskiest record, (0.6, 1.2) avg",
-                "'surgical' downweighting of risky records",
-                f"alpha {format_digits(float(made.weights[riskiest]), 3)}, drawn with "
-                f"{format_digits(float(made.exponents[riskiest]), 3)}",
-                "lambda gives back what alpha took (erratum b)",
-            ),
-        ),
-        values=(spread_table("exponents", found),),
-        charts=(violin_chart("Exponents", "alpha", found),),
-    )
+    exponents = {name: each.exponents for name, each in _fitted(work).items() if name != UNWEIGHTED}
+    narrow = _fitted(work)[NARROW_AVERAGED]
+    riskiest = int(np.argmin(narrow.weights))
+    both = {"weight": narrow.weights[riskiest], "exponent": narrow.exponents[riskiest]}
+    numbers = {name: format_digits(float(value), 3) for name, value in both.items()}
+    return part("figure 20", numbers, **violins("Exponents", "alpha", exponents, "exponents"))
 
 
 def table_1(work: SharedResults) -> Part:
     """Return table 1 and where its rows lie among single synthetic sets of each model."""
-    table = used_rows(work.sources.fatigue())
+    table = used_rows(work.fatigue)
     places = {name: percentiles(table, model, WEIGHTED) for name, model in models(table.z).items()}
-    rows = tuple((name, *(f"{share:.3f}" for share in shares)) for name, shares in places.items())
-    header = ("model", "mean", "median", "90 % quantile")
     missed = [name for name, shares in places.items() if min(shares) < 0.025 or max(shares) > 0.975]
-    fits_well = [name for name in places if name not in missed]
-    return Part(
-        comparisons=(
-            rows_used(work),
-            comparison(
-                "the Weighted column",
-                " / ".join(f"{value:.0f}" for value in TABLE_1[WEIGHTED]),
-                f"outside the middle 95 % of single sets of: {', '.join(missed)}; inside for: {', '.join(fits_well)}",
-                "NOT reproduced by a flat-prior regression on stress: the table looks "
-                "like a model that hardly uses stress. Which one cannot be told: the prior is not stated",
-            ),
-            comparison(
-                "ranking",
-                "(0.6, 1.2) avg best of three numbers",
-                "one synthetic set of 19 values",
-                "a single set decides nothing: see the spread below",
-            ),
-        ),
+    numbers = {
+        **rows_used(work),
+        "weighted_column": " / ".join(f"{value:.0f}" for value in TABLE_1[WEIGHTED]),
+        "missed": missed,
+        "inside": [name for name in places if name not in missed],
+    }
+    rows = ((name, *(f"{share:.3f}" for share in shares)) for name, shares in places.items())
+    printed = ((name, *(f"{value:,.0f}" for value in row)) for name, row in TABLE_1.items())
+    where = f"where the printed Weighted column lies among {SETS:,} single sets"
+    return part(
+        "table 1",
+        numbers,
         values=(
-            value_table(f"where the printed Weighted column lies among {SETS:,} single sets", header, rows),
+            value_table(where, ("model", *STATISTICS), rows),
             _ours(work),
-            _printed(),
+            value_table("table 1; the truncated columns repeat Weighted", ("as printed", *STATISTICS), printed),
         ),
     )
 
 
 def _ours(work: SharedResults) -> ValueTable:
     rows: list[tuple[str, ...]] = []
-    for name, fitted in _fitted(work.sources).items():
-        found = np.array([list(statistics(copy).values()) for copy in synthetic_copies(fitted, SEED, 1000)])
-        low, high = np.quantile(found, [0.025, 0.975], axis=0)
-        rows.append(
-            (
-                name,
-                *(
-                    f"{m:,.0f} ({a:,.0f} to {b:,.0f})"
-                    for m, a, b in zip(np.median(found, axis=0), low, high, strict=True)
-                ),
-            )
-        )
-    header = ("ours, log stress", "mean", "median", "90 % quantile")
-    return ValueTable(title="median and middle 95 % of 1,000 single sets", header=header, rows=tuple(rows), numbers=())
-
-
-def _printed() -> ValueTable:
-    rows = tuple((name, *(f"{value:,.0f}" for value in row)) for name, row in TABLE_1.items())
-    header = ("as printed", "mean", "median", "90 % quantile")
-    return value_table("table 1; the truncated columns repeat Weighted", header, rows)
+    for name, fitted in _fitted(work).items():
+        sets = np.array([list(statistics(copy).values()) for copy in synthetic_copies(fitted, SEED, 1000)])
+        spread = zip(*np.quantile(sets, [0.5, 0.025, 0.975], axis=0), strict=True)
+        rows.append((name, *(f"{middle:,.0f} ({low:,.0f} to {high:,.0f})" for middle, low, high in spread)))
+    header = ("ours, log stress", *STATISTICS)
+    return ValueTable(title="median and middle 95 % of 1,000 single sets", header=header, rows=tuple(rows))

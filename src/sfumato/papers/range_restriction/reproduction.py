@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.papers.compute import PaperParts, PartEntry, require_repeats
+from sfumato.papers.data import data_folder
 from sfumato.papers.range_restriction import fatigue, figures
 from sfumato.papers.range_restriction.errata import errata
 from sfumato.papers.range_restriction.simulation import (
@@ -13,13 +14,11 @@ from sfumato.papers.range_restriction.simulation import (
     FIRST_SEED,
     REPEATS,
     SharedResults,
-    Sources,
     beside_the_paper,
 )
 from sfumato.papers.result import Reproduction
 
 TAIL = "with wider ranges in the tail"
-
 PARTS = PaperParts[SharedResults](
     paper="range-restriction",
     title="Privacy amplification for synthetic data using range restriction",
@@ -61,11 +60,11 @@ def reproduce(folder: Path | None = None, only: str | None = None, repeats: int 
     A part that is asked for by name needs its data: without them this is an error. ``repeats`` is the number of
     repeated samples: 30 by default, where the paper has 100; time grows with it.
     """
-    work = SharedResults(Sources.find(folder), require_repeats(repeats, REPEATS))
+    work = SharedResults(folder, require_repeats(repeats, REPEATS))
     samples = f"{beside_the_paper(work.repeats)}, seeds from {FIRST_SEED}, contraction from {CONTRACTION_SEED}"
     facts = (
         ("repeated samples", samples),
         ("data", "simulated as in section 4; fatigue data of the R package BayesLN, rows 1, 13 and 22 held out"),
         ("not known", "the code of this mechanism: weights and eq. 15 are inferred from the figures"),
     )
-    return PARTS.compute(work, only, work.sources.folder, facts, FIRST_SEED, work.repeats)
+    return PARTS.compute(work, only, data_folder(folder), facts, FIRST_SEED, work.repeats)

@@ -12,19 +12,15 @@ import numpy as np
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 from sfumato.evaluate.column_copies import compare_column_copies
-from sfumato.papers.data import OTHER_FILE, data_folder, missing_files, read_numbers
+from sfumato.papers.data import OTHER_FILE, data_folder, read_numbers
 from sfumato.papers.range_restriction.families import make_family
-from sfumato.papers.range_restriction.published.ranges import Radius, Ranges, WiderInTail
+from sfumato.papers.range_restriction.published.ranges import Radius, WiderInTail
 from sfumato.papers.range_restriction.published.weights import WeightedPosterior, Weighting
 
 FATIGUE = "fatigue.csv"
-
 ROWS = 22
-
 HELD_OUT = (1, 13, 22)
-
 """Rows of the file, counted from 1, that the help page of BayesLN's LN_MeanReg holds out."""
-
 PRINTED = {"mean": 57771.0, "median": 15616.0, "Q90": 165385.0}
 
 
@@ -47,26 +43,13 @@ def simulated_sample(seed: int, records: int = 2000) -> Sample:
     return Sample(generator.lognormal(z + 1.0, 1.0), z)
 
 
-@dataclass(frozen=True)
-class Sources:
-    """A folder with or without the fatigue data."""
-
-    folder: Path
-    present: frozenset[str] = frozenset()
-
-    @classmethod
-    def find(cls, folder: Path | None = None) -> Sources:
-        """Look whether the file is there."""
-        place = data_folder(folder)
-        return cls(place, frozenset({FATIGUE}) - set(missing_files(place, (FATIGUE,))))
-
-    def fatigue(self) -> Sample:
-        """Return all 22 rows: cycles and stress."""
-        cycle, stress = read_numbers(self.folder, FATIGUE, ("cycle", "stress"))
-        if len(cycle) != ROWS or not (cycle > 0).all() or not (stress > 0).all():
-            problem = f"{len(cycle)} rows; {ROWS} with numbers above 0 are needed"
-            raise TableError(f"{FATIGUE} is not the table of fatigue tests", [problem], OTHER_FILE)
-        return Sample(cycle, stress)
+def fatigue_data(folder: Path) -> Sample:
+    """Return all 22 rows of the fatigue data: cycles and stress."""
+    cycle, stress = read_numbers(folder, FATIGUE, ("cycle", "stress"))
+    if len(cycle) != ROWS or not (cycle > 0).all() or not (stress > 0).all():
+        problem = f"{len(cycle)} rows; {ROWS} with numbers above 0 are needed"
+        raise TableError(f"{FATIGUE} is not the table of fatigue tests", [problem], OTHER_FILE)
+    return Sample(cycle, stress)
 
 
 def used_rows(table: Sample) -> Sample:
@@ -89,55 +72,33 @@ def statistics(values: FloatArray) -> dict[str, float]:
 
 
 REPEATS = 30
-
 """Repeated samples by default."""
-
 PRINTED_REPEATS = 100
-
 """Repeated samples of the paper."""
-
 FIRST_SEED, CONTRACTION_SEED = 1000, 5000
-
 SIZES = (200, 400, 1600, 6400)
-
 COPIES = 20
-
 DATA, UNWEIGHTED, WEIGHTED = "Data", "Unweighted", "Weighted"
-
 WIDE, NARROW = Radius(0.4, 1.8), Radius(0.6, 1.2)
-
 WIDE_AVERAGED, NARROW_AVERAGED = "(0.4, 1.8) avg", "(0.6, 1.2) avg"
-
 WIDE_TRUNCATED, NARROW_TRUNCATED = "(0.4, 1.8) trunc", "(0.6, 1.2) trunc"
-
 PRINTED_SCALES = {WEIGHTED: 0.73, WIDE_TRUNCATED: 0.88}
-
 PRINTED_EPSILON = 5.7
-
 TOPS = {"Top 1 %": 0.01, "Top 5 %": 0.05, "Top 10 %": 0.10}
 
 
-def _plain(standard: str, ranges: Ranges | None = None) -> Weighting:
-    return Weighting(standard, ranges=ranges)
-
-
 SIX = {
-    UNWEIGHTED: _plain("unweighted"),
-    WEIGHTED: _plain("weighted"),
-    WIDE_AVERAGED: _plain("averaged", WIDE),
-    WIDE_TRUNCATED: _plain("truncated", WIDE),
-    NARROW_AVERAGED: _plain("averaged", NARROW),
-    NARROW_TRUNCATED: _plain("truncated", NARROW),
+    UNWEIGHTED: Weighting("unweighted"),
+    WEIGHTED: Weighting("weighted"),
+    WIDE_AVERAGED: Weighting("averaged", ranges=WIDE),
+    WIDE_TRUNCATED: Weighting("truncated", ranges=WIDE),
+    NARROW_AVERAGED: Weighting("averaged", ranges=NARROW),
+    NARROW_TRUNCATED: Weighting("truncated", ranges=NARROW),
 }
-
 """The synthesizers of section 4.1, in the order of the paper's figures."""
-
-TAILS = {name: _plain("averaged", WiderInTail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
-
+TAILS = {name: Weighting("averaged", ranges=WiderInTail(0.4, 1.8, 0.2, 2.4, share)) for name, share in TOPS.items()}
 """Those that section 4.3 adds."""
-
 SAME_DATA = {WIDE_TRUNCATED: WEIGHTED, NARROW_TRUNCATED: WEIGHTED}
-
 """Range-truncated synthesizers draw from the weighted posterior: only their epsilon differs."""
 
 
@@ -247,8 +208,14 @@ def beside_the_paper(repeats: int) -> str:
 class SharedResults:
     """What several figures share, computed when it is first asked for."""
 
-    sources: Sources
+    folder: Path | None = None
+    """Where the fatigue data are, unless where the papers' data usually are."""
     repeats: int = REPEATS
+
+    @cached_property
+    def fatigue(self) -> Sample:
+        """The fatigue data, all 22 rows."""
+        return fatigue_data(data_folder(self.folder))
 
     @property
     def seeds(self) -> range:

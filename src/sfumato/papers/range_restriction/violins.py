@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.papers.charts import Chart, ViolinOutline
 from sfumato.papers.result import ValueTable, value_table
+from sfumato.papers.texts import written_part
+
+part = partial(written_part, "sfumato.papers.range_restriction")
 
 POINTS = 41
 HEADER = ("synthesizer", "mean", "sd", "smallest", "median", "largest")
@@ -67,18 +72,22 @@ def violin_chart(
     return Chart(kind="violins", title=title, label=label, y=y, shapes=shapes, rules=rules, logarithmic=logarithmic)
 
 
-def spread_table(
-    title: str, samples: Mapping[str, NDArray[np.float64]], factor: float = 1.0, digits: int = 4
-) -> ValueTable:
+def spread_table(title: str, samples: Mapping[str, NDArray[np.float64]]) -> ValueTable:
     """Return one line for each synthesizer."""
-    rows = tuple((name, *_facts(np.asarray(values, float) * factor, digits)) for name, values in samples.items())
-    return value_table(title, HEADER, rows)
+    return value_table(title, HEADER, ((name, *_facts(np.asarray(each, float))) for name, each in samples.items()))
 
 
-def _facts(values: NDArray[np.float64], digits: int) -> list[str]:
+def _facts(values: NDArray[np.float64]) -> list[str]:
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     facts = (values.mean(), spread, values.min(), np.median(values), values.max())
-    return [format_digits(float(fact), digits) for fact in facts]
+    return [format_digits(float(fact)) for fact in facts]
+
+
+def violins(
+    title: str, y: str, samples: Mapping[str, NDArray[np.float64]], table: str | None = None, **drawn: Any
+) -> dict[str, Any]:
+    """Return what a part shows of named samples: their table, titled by ``y`` if not otherwise, and their chart."""
+    return {"values": (spread_table(table or y, samples),), "charts": (violin_chart(title, y, samples, **drawn),)}
 
 
 def format_digits(value: float, digits: int = 4) -> str:

@@ -146,7 +146,7 @@ class AuditCase:
 
     def _of_rows(self, table: pa.Table) -> FloatArray:
         matches = self._matches(table)
-        means = [float(np.mean(_numbers(column))) for column in table.columns if len(_numbers(column))]
+        means = [float(np.mean(numbers)) for numbers in map(_numbers, table.columns) if len(numbers)]
         together = [float(np.prod(matches, axis=0).sum())] if matches else []
         return np.array([table.num_rows, *together, *(match.sum() for match in matches), *means], float)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,7 @@ class ModelSize:
 
     def __init__(self, sizes: Sequence[int], cliques: Iterable[Clique]) -> None:
         self._sizes, held = tuple(sizes), list(cliques)
-        self._part = _parts(len(self._sizes), held)
+        self._part: list[int] = connected_parts(len(self._sizes), held).tolist()
         self._cliques: dict[int, list[Clique]] = {part: [] for part in self._part}
         self._columns: dict[int, list[int]] = {part: [] for part in self._part}
         self._holding: list[set[int]] = [set() for _ in self._sizes]
@@ -189,13 +190,15 @@ class ModelSize:
         return model_cells([self._sizes[column] for column in columns], inside)
 
 
-def _parts(columns: int, cliques: Iterable[Clique]) -> list[int]:
+def connected_parts(columns: int, cliques: Iterable[Clique]) -> NDArray[np.intp]:
     """Return for each column the lowest column that a path of cliques joins it with."""
-    part = np.arange(columns)
-    for clique in cliques:
-        joined = part[list(clique)]
-        part[np.isin(part, joined)] = joined.min()
-    return part.tolist()
+    return reduce(join_columns, cliques, np.arange(columns))
+
+
+def join_columns(part: NDArray[np.intp], clique: Clique) -> NDArray[np.intp]:
+    """Return the part of each column, with those that a clique joins as one."""
+    joined = part[list(clique)]
+    return np.where(np.isin(part, joined), joined.min(), part)
 
 
 def _eliminated(

@@ -1,8 +1,9 @@
 """Algorithm 1 of the k-means geometry paper as printed, and its two baselines.
 
 Rows are standardised and clustered by k-means. Every centroid coordinate and every row's distance to its centroid gets
-Laplace noise of scale 2 Delta / epsilon, where Delta is the largest distance between two centroids. Row i becomes a
-uniform point of the ball with its noisy radius around the noisy centroid of its own cluster.
+Laplace noise of scale 2 Delta / epsilon, in double precision as published, where Delta is the largest distance between
+two centroids. Row i becomes a uniform point of the ball with its noisy radius around the noisy centroid of its own
+cluster.
 
 No epsilon holds: Delta is no sensitivity (one record can turn k-means round, and 400 radii with it), it and the
 standardisation are used without noise, and the labels are copied. Epsilon here is the size of the noise and nothing
@@ -29,9 +30,7 @@ from sfumato.errors import PlanError, TableError
 from sfumato.metrics.clusters import STARTS, check_rows, kmeans
 
 LABEL = "heuristic: no differential privacy"
-
 REFLECTIONS = ("single", "successive", "fold")
-
 ROUNDINGS = ("published", "unbiased")
 
 Numbers = NDArray[np.float64]
@@ -136,10 +135,10 @@ def published_geometry(
     found = kmeans(scaled, clusters, int(generator.integers(2**31)), starts)
     delta = largest_distance(found.centroids)
     scale = 2 * delta / epsilon
-    noisy = found.centroids + laplace(generator, scale, found.centroids.shape)
+    noisy = found.centroids + generator.laplace(0.0, scale, found.centroids.shape)
     centroids = reflect(noisy, standard.low, standard.high, reflection)
     true_radii = found.radii(scaled)
-    radii = np.maximum(0.0, true_radii + laplace(generator, scale, true_radii.shape))
+    radii = np.maximum(0.0, true_radii + generator.laplace(0.0, scale, true_radii.shape))
     points = np.clip(in_balls(centroids[found.labels], radii, generator), standard.low, standard.high)
     return PublishedGeometry(
         rows=round_and_clip(standard.back(points), held, whole_numbers, generator),
@@ -163,11 +162,6 @@ def largest_distance(centroids: Numbers) -> float:
     5.0
     """
     return float(np.linalg.norm(centroids[:, None] - centroids[None], axis=2).max())
-
-
-def laplace(generator: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Numbers:
-    """Return Laplace noise in double precision, as published: nothing here relies on it."""
-    return generator.laplace(0.0, scale, shape)
 
 
 def reflect(values: Numbers, low: Numbers, high: Numbers, reflection: Reflection) -> Numbers:
@@ -342,5 +336,5 @@ def coordinate_noise(
     standard = Standardiser.of(values, held.low, held.high)
     scaled = standard.forward(values)
     delta = largest_distance(kmeans(scaled, clusters, int(generator.integers(2**31)), starts).centroids)
-    noisy = scaled + laplace(generator, delta / epsilon, scaled.shape)
+    noisy = scaled + generator.laplace(0.0, delta / epsilon, scaled.shape)
     return round_and_clip(standard.back(np.clip(noisy, standard.low, standard.high)), held, whole_numbers, generator)

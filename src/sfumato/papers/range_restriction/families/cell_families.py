@@ -48,11 +48,6 @@ class Rates(RecordsInCells):
         """Counts have ranges of whole numbers; waiting times have intervals."""
         return "counts" if self.name == "counts" else "continuous"
 
-    @property
-    def parameters(self) -> int:
-        """Nothing beyond a positive weight in every cell is needed, and not even that with a proper prior."""
-        return 0
-
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw one uniform per cell."""
         return StandardRandomNumbers.drawn(draws, 0, self.groups, generator)
@@ -180,22 +175,12 @@ class RatePosterior(RecordPosterior):
         expected = rate * self.family.exposure
         return np.abs(self.family.values - expected) / np.sqrt(expected)
 
-    def synthesise(
-        self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator, exposure: Any = None
-    ) -> FloatArray:
-        """Return one synthetic column at the given cells, or at the family's own if ``design`` is None."""
-        family, cells = self.family, self.family.cells_at(design)
-        rates = draws.theta[index, cells]
-        if family.name == "exponential":
+    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+        """Return one synthetic column at the given cells, exposure 1, or at the family's own."""
+        rates = draws.theta[index, self.family.cells_at(design)]
+        if self.family.name == "exponential":
             return generator.exponential(1 / rates)
-        time = (
-            family.exposure
-            if exposure is None and design is None
-            else np.asarray(1.0 if exposure is None else exposure)
-        )
-        if time.ndim and len(time) != len(cells):
-            raise TableError(f"{len(cells)} exposures needed, one per row; {len(time)} are given")
-        return generator.poisson(rates * time).astype(float)
+        return generator.poisson(rates * (self.family.exposure if design is None else 1.0)).astype(float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,11 +204,6 @@ class Categorical(RecordsInCells):
     def values(self) -> FloatArray:
         """The codes, as numbers."""
         return self.codes.astype(float)
-
-    @property
-    def parameters(self) -> int:
-        """A Dirichlet prior is proper: any weights will do."""
-        return 0
 
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw one uniform per category and cell."""

@@ -23,7 +23,6 @@ from sfumato.jit import jit
 from sfumato.papers.range_restriction.families.interface import FloatArray
 
 BLOCK = 512
-
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -67,19 +66,12 @@ def standardised(
 
 
 ROOT_HALF = math.sqrt(0.5)
-
 FAR_TAIL = 20.0
-
 """From here on the tail is a series in 1/z^2; its first term left out is below 1e-11."""
-
 STEEPEST = 20.0
-
 """Largest exponent in a range for which 20 nodes integrate to machine precision; steeper ranges skip no draw."""
-
 MARGIN = 1e-9
-
 """Added to the bounds, far above rounding."""
-
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 

@@ -130,11 +130,6 @@ class Family(Protocol):
         """The private values, as they are released."""
         ...
 
-    @property
-    def parameters(self) -> int:
-        """How many weights, summed, the weighted posterior needs more than; 0 with a proper prior."""
-        ...
-
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw the standardised random numbers that a posterior of this family consumes."""
         ...

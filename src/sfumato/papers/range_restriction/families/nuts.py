@@ -10,7 +10,7 @@ taken of the folded draws too: heavy tails and chains that differ only in spread
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,6 @@ from sfumato.papers.range_restriction.families.interface import FloatArray
 from sfumato.papers.range_restriction.families.sampled_models import SampledModel, Theta
 
 START_RADIUS = 1.0
-
 """Chains start at random in this box of unconstrained coordinates, in which priors are about standard."""
 
 
@@ -224,9 +223,7 @@ def pad_records(
 
 
 MOST_R_HAT = 1.01
-
 LEAST_EFFECTIVE = 400.0
-
 MOST_DIVERGENT = 0.01
 
 
@@ -268,10 +265,6 @@ class Convergence:
             )
             raise NotConvergedError(headline, self.problems, step)
         return self
-
-    def to_dict(self) -> dict[str, float]:
-        """Return what a report prints."""
-        return asdict(self)
 
 
 def convergence_of(chains: FloatArray, divergent: float) -> Convergence:

@@ -81,19 +81,9 @@ class SampledFamily(RecordsWithDesign):
         """Whether values are continuous, counts or codes."""
         return self.engine.model.kind
 
-    @property
-    def parameters(self) -> int:
-        """The priors are proper: any weights will do."""
-        return 0
-
-    @property
-    def most_draws(self) -> int:
-        """How many draws a posterior of this family can give."""
-        return self.engine.sampling.kept
-
     def numbers(self, draws: int, generator: np.random.Generator) -> StandardRandomNumbers:
         """Draw one uniform per draw, which decides about the order of the kept draws."""
-        kept = self.most_draws
+        kept = self.engine.sampling.kept
         if draws > kept:
             step = f"ask for at most {kept} draws, or raise draws in Sampling"
             raise PlanError(f"{draws} draws of the parameters asked for, {kept} are sampled", next_step=step)

@@ -28,7 +28,6 @@ from sfumato.core.parameters import (
     name_problems,
     number_problems,
     share_problems,
-    word_problems,
 )
 from sfumato.core.plan import Plan, PlanFacts, Stage, check_row_count, event_facts, refuse_memory
 from sfumato.errors import PlanError
@@ -43,23 +42,20 @@ from sfumato.papers.range_restriction.published.column_models import (
     column_models,
     family_choice_problems,
 )
-from sfumato.papers.range_restriction.published.gammas import (
+from sfumato.papers.range_restriction.published.ranges import (
     Gammas,
+    Ranges,
     gamma_column,
     gamma_column_problems,
     gamma_problems,
-    read_gammas,
-)
-from sfumato.papers.range_restriction.published.joint_family import refuse_draws
-from sfumato.papers.range_restriction.published.ranges import (
-    Ranges,
     range_columns,
     range_problems,
+    read_gammas,
     read_ranges,
     refuse_ranges,
 )
-from sfumato.papers.range_restriction.published.run import run_published, try_fit
-from sfumato.papers.range_restriction.published.weights import STANDARDS, Weighting
+from sfumato.papers.range_restriction.published.run import refuse_draws, run_published, try_fit
+from sfumato.papers.range_restriction.published.weights import WITH_RANGES, Weighting, standard_problems
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.exact import Number, shorten_for_message, to_fraction
@@ -72,7 +68,6 @@ from sfumato.table.scan_plan import DataRequest
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-WITH_RANGES = ("averaged", "truncated")
 WHOLE = ("chains", "warmup", "draws")
 """What chains are given in whole numbers; ``accept`` is a share."""
 ALL_ROWS = "rows is ignored: columns that are released as they are decide how many there are"
@@ -135,7 +130,9 @@ class PseudoPosteriorAsPublished:
     def _problems(self) -> list[str]:
         unnamed = name_problems(self.target, "target") + name_problems(self.predictors or (), "predictors")
         named = [] if unnamed else self._column_problems()
-        return [*named, *self._number_problems(), *self._standard_problems()]
+        parts = range_problems(self.ranges) + gamma_problems(self.gamma)
+        standard = standard_problems(self.standard, self.ranges, self.gamma, self.target_claim)
+        return [*named, *self._number_problems(), *standard, *parts]
 
     def _column_problems(self) -> list[str]:
         targets, predictors = names_of(self.target), predictors_of(self.predictors)
@@ -155,24 +152,6 @@ class PseudoPosteriorAsPublished:
         if self.target_claim is not None:
             problems += epsilon_problems(self.target_claim, "target_claim")
         return problems + _unit_problems(self.unit) + _sampling_problems(self.sampling)
-
-    def _standard_problems(self) -> list[str]:
-        problems = word_problems(self.standard, "standard", STANDARDS)
-        problems += range_problems(self.ranges) + gamma_problems(self.gamma)
-        if self.gamma is not None and (self.standard != "averaged" or self.ranges is not None):
-            problems.append("gamma belongs to the standard averaged, in place of ranges")
-        if self.ranges is not None and self.standard not in WITH_RANGES:
-            problems.append(
-                f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found "
-                f"{shorten_for_message(self.standard)}"
-            )
-        if self.ranges is None and self.gamma is None and self.standard in WITH_RANGES:
-            problems.append(
-                f"the standard {shorten_for_message(self.standard)} needs ranges: give ranges='brackets', the "
-                f"schema's public "
-                "bins of the target"
-            )
-        return problems
 
     def _weighting(self, ranges: Ranges | None, gammas: Gammas | None) -> Weighting:
         target = None if self.target_claim is None else float(to_fraction(self.target_claim, "target_claim"))

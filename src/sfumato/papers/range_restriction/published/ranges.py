@@ -1,15 +1,15 @@
-"""Ranges and public brackets that an outsider is assumed to know.
+"""Ranges, public brackets and shares of records that an outsider is assumed to know.
 
 A radius [a x, b x] with known a and b gives x away, so a radius must never be published. Public brackets are the
 sound variant: their edges are fixed without looking at the data. As parameters of a method ranges are words, pairs and
-mappings that can be written down; the second half of this module turns them into rules.
+mappings that can be written down; this module turns them into rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,6 @@ from sfumato.core.parameters import name_problems
 from sfumato.errors import PlanError, TableError
 from sfumato.mechanisms.pseudo_posterior.column_models import public_edges
 from sfumato.papers.range_restriction.families.interface import FloatArray, Kind
-from sfumato.papers.range_restriction.published.gammas import SameForAllRecords
 from sfumato.privacy.exact import shorten_for_message
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
@@ -31,28 +30,28 @@ SHAPES = (
 KEYS = ({"radius"}, {"radius", "tail", "share"}, {"brackets"}, {"columns"})
 
 
-class Ranges(Protocol):
+class SameForAllRecords:
+    """A rule that is found anew from the values, so that it stays the same when a record leaves or joins."""
+
+    def without(self, index: int) -> Self:
+        """Return the rule for the same records less one."""
+        return self
+
+    def extended(self) -> Self:
+        """Return the rule for the same records and one more, last."""
+        return self
+
+
+class Ranges(SameForAllRecords):
     """A rule that gives each value its range."""
 
     def limits(self, values: FloatArray, kind: Kind) -> tuple[FloatArray, FloatArray]:
         """Return the low and the high end of each value's range; both ends belong to it."""
-        ...
-
-    def without(self, index: int) -> Ranges:
-        """Return the rule for the same records less one."""
-        ...
-
-    def extended(self) -> Ranges:
-        """Return the rule for the same records and one more, last."""
-        ...
-
-    def describe(self) -> str:
-        """Say the rule in a few words."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class Radius:
+class Radius(Ranges):
     """Each value's range is [a x, b x]; ``a`` and ``b`` are numbers, or one number per record."""
 
     a: ArrayLike
@@ -92,20 +91,10 @@ class Radius:
             np.append(upper, upper.max()) if upper.ndim else self.b,
         )
 
-    def describe(self) -> str:
-        """Say the radius, or that it differs by record."""
-        if np.ndim(self.a) or np.ndim(self.b):
-            return "from a x to b x, with a and b by record"
-        return f"from {np.asarray(self.a):g} x to {np.asarray(self.b):g} x"
-
 
 @dataclass(frozen=True)
-class WiderInTail(SameForAllRecords):
-    """The largest values, a share of all, have the range [tail_a x, tail_b x]; the others [a x, b x].
-
-    >>> WiderInTail(0.4, 1.8, 0.2, 2.4, 0.01).describe()
-    'from 0.4 x to 1.8 x, and from 0.2 x to 2.4 x in the top 1 %'
-    """
+class WiderInTail(Ranges):
+    """The largest values, a share of all, have the range [tail_a x, tail_b x]; the others [a x, b x]."""
 
     a: float
     b: float
@@ -125,14 +114,9 @@ class WiderInTail(SameForAllRecords):
         radius = Radius(np.where(tail, self.tail_a, self.a), np.where(tail, self.tail_b, self.b))
         return radius.limits(values, kind)
 
-    def describe(self) -> str:
-        """Say both radii."""
-        tail = f"from {self.tail_a:g} x to {self.tail_b:g} x in the top {100 * self.share:g} %"
-        return f"from {self.a:g} x to {self.b:g} x, and {tail}"
-
 
 @dataclass(frozen=True)
-class Brackets(SameForAllRecords):
+class Brackets(Ranges):
     """Public brackets: each holds its left edge but not its right one; the last holds both.
 
     >>> import numpy as np
@@ -166,13 +150,9 @@ class Brackets(SameForAllRecords):
         """Return the same brackets, opened at both ends so that they hold any new value."""
         return replace(self, edges=(-np.inf, *self.edges[1:-1], np.inf))
 
-    def describe(self) -> str:
-        """Say how many brackets there are."""
-        return f"{len(self.edges) - 1} public brackets from {self.edges[0]:g} to {self.edges[-1]:g}"
-
 
 @dataclass(frozen=True, eq=False)
-class RangesByFunction(SameForAllRecords):
+class RangesByFunction(Ranges):
     """A function of the custodian's own: from all values to the low and the high end of each range."""
 
     function: CustomObject
@@ -185,10 +165,6 @@ class RangesByFunction(SameForAllRecords):
             problem = f"it must return two arrays of {len(values)} numbers, the low and the high end of each range"
             raise TableError(f"the function {self.function.name!r} gives no ranges", [problem], "mend it")
         return checked_limits(sides[0], sides[1], values, kind)
-
-    def describe(self) -> str:
-        """Say whose rule it is."""
-        return f"by the custodian's own function {self.function.name!r}"
 
 
 def checked_limits(low: FloatArray, high: FloatArray, values: FloatArray, kind: Kind) -> tuple[FloatArray, FloatArray]:
@@ -297,3 +273,96 @@ def _pair(sides: Sequence[Any]) -> tuple[float, float]:
 
 def _listed(items: Any) -> list[Any]:
     return [items] if isinstance(items, str) else list(items)
+
+
+class Gammas(SameForAllRecords):
+    """A rule that gives each record its gamma, the share of it that an outsider is assumed to know (eq. 20 and 21).
+
+    The paper writes p^(alpha*) = p^((1 - gamma) alpha) p^gamma: record i is weighted by alpha_i in what is sensitive
+    and enters in full with its share gamma_i, so that alpha* = gamma + (1 - gamma) alpha, and only
+    (1 - gamma_i) alpha_i f_i is counted. Its averaged standard is gamma_i = lambda_i; here gamma is a column of the
+    table, or a function in Python. Nothing is proved about it: gamma reads the private rows like everything else in the
+    published form.
+    """
+
+    def of(self, values: FloatArray) -> FloatArray:
+        """Return the gamma of each record, from 0 to 1."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class GammasByRecord(Gammas):
+    """One number for each record, as a column of the table holds them."""
+
+    numbers: FloatArray
+
+    def of(self, values: FloatArray) -> FloatArray:
+        """Return the numbers, or refuse them."""
+        return checked_gammas(self.numbers, len(values))
+
+    def without(self, index: int) -> GammasByRecord:
+        """Return the numbers less one."""
+        return GammasByRecord(np.delete(self.numbers, index))
+
+    def extended(self) -> GammasByRecord:
+        """Return the numbers and one more: the largest of all, which lets the new record say most."""
+        return GammasByRecord(np.append(self.numbers, self.numbers.max(initial=0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class GammasByFunction(Gammas):
+    """A function of all values of the target, found anew for every table."""
+
+    function: CustomObject
+
+    def of(self, values: FloatArray) -> FloatArray:
+        """Ask the function, and refuse what is no gamma."""
+        return checked_gammas(np.asarray(self.function.call(values), float), len(values))
+
+
+def checked_gammas(numbers: FloatArray, records: int) -> FloatArray:
+    """Return gammas, or refuse them: one for each record, from 0 to 1."""
+    problems: list[str] = []
+    if numbers.shape != (records,):
+        problems.append(f"{records} numbers needed, one for each record; the shape given is {numbers.shape}")
+    elif wrong := int((~((numbers >= 0) & (numbers <= 1))).sum()):
+        problems.append(f"{wrong} of {records} numbers do not lie between 0 and 1")
+    if problems:
+        raise TableError("gamma does not fit the records", problems, "give one number from 0 to 1 for each record")
+    return numbers
+
+
+def gamma_problems(gamma: Any) -> list[str]:
+    """Return what is wrong with gamma as far as no column need be known."""
+    if gamma is None or isinstance(gamma, str | CustomObject):
+        return []
+    return [
+        "gamma must name a column or be a function of the target's values: numbers by record would be written into "
+        "the public files"
+    ]
+
+
+def gamma_column(gamma: Any) -> tuple[str, ...]:
+    """Return the column that holds gamma, if one does."""
+    return (gamma,) if isinstance(gamma, str) and not is_custom_object(gamma) else ()
+
+
+def gamma_column_problems(gamma: Any, schema: Schema) -> list[str]:
+    """Return why a column cannot hold gamma."""
+    problems: list[str] = []
+    for name in gamma_column(gamma):
+        column = schema[name]
+        if not column.is_ordered or column.missing:
+            problems.append(f"column {name!r} must hold a number in every row to be gamma")
+        elif not (column.numeric_bounds[0] >= 0 and column.numeric_bounds[1] <= 1):
+            problems.append(f"the bounds of column {name!r} must lie between 0 and 1 to be gamma")
+    return problems
+
+
+def read_gammas(gamma: Any, values: Mapping[str, NDArray[Any]]) -> Gammas | None:
+    """Return the rule, with the numbers of a column read."""
+    if gamma is None:
+        return None
+    if isinstance(gamma, CustomObject):
+        return GammasByFunction(gamma)
+    return GammasByRecord(np.asarray(values[gamma], float))

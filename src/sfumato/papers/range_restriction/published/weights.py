@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.parameters import word_problems
 from sfumato.errors import PlanError
 from sfumato.papers.range_restriction.families.interface import (
     Family,
@@ -27,10 +28,11 @@ from sfumato.papers.range_restriction.families.interface import (
     Posterior,
     StandardRandomNumbers,
 )
-from sfumato.papers.range_restriction.published.gammas import Gammas
-from sfumato.papers.range_restriction.published.ranges import Ranges
+from sfumato.papers.range_restriction.published.ranges import Gammas, Ranges
+from sfumato.privacy.exact import shorten_for_message
 
 STANDARDS = ("unweighted", "weighted", "averaged", "truncated", "capped")
+WITH_RANGES = ("averaged", "truncated")
 CLOSE_ENOUGH = 1e-3
 """A target counts as met within this share of it."""
 
@@ -70,46 +72,9 @@ def claimed_epsilon(bounds: FloatArray) -> float:
     return float(2 * bounds.max())
 
 
-def weighted_bounds(densities: Extremes, weights: FloatArray) -> FloatArray:
-    """Return alpha_i max|f_i|, the bound of the plain weighted posterior."""
-    return weights * densities.risk
-
-
-def averaged_bounds(densities: Extremes, weights: FloatArray, outside: FloatArray) -> FloatArray:
-    """Return (1 - lambda_i) alpha_i max|f_i|, equation 7.
-
-    It bounds the posterior with that exponent; the release is drawn with alpha + lambda (1 - alpha) instead.
-    """
-    return (1 - outside) * weights * densities.risk
-
-
 def truncated_bounds(conditional: Extremes, weights: FloatArray) -> FloatArray:
     """Return alpha_i max|f_i - log P(R_i)|: the whole truncated likelihood carries the exponent."""
     return weights * conditional.risk
-
-
-def published_truncated_bounds(
-    posterior: Posterior, draws: ParameterDraws, limits: tuple[FloatArray, FloatArray], weights: FloatArray
-) -> FloatArray:
-    """Return max|alpha_i f_i - log P(R_i)|, equation 15 as printed: a diagnostic, not a bound we stand for.
-
-    It exceeds the plain weighted bound and grows as the range narrows: a record of weight 0 costs -log P(R_i).
-    """
-    return Extremes.of(posterior, draws, limits, weights).risk
-
-
-def whole_exponent_bounds(densities: Extremes, exponents: FloatArray) -> FloatArray:
-    """Return alpha*_i max|f_i|: the bound of the posterior that the release is really drawn from."""
-    return exponents * densities.risk
-
-
-def oscillation_bounds(densities: Extremes, exponents: FloatArray) -> FloatArray:
-    """Return exponent_i (max f_i - min f_i).
-
-    With the other weights fixed, the ratio of the two posteriors is e^{w f} over its mean, so it lies within this
-    width of 1 in logs: no factor 2, and no unit. It ignores that weights move together.
-    """
-    return exponents * densities.oscillation
 
 
 @dataclass(frozen=True)
@@ -235,15 +200,21 @@ class WeightedPosterior:
         return _met(self.epsilon, self.weighting.target_claim)
 
     def diagnostics(self) -> Diagnostics:
-        """Return what a report prints beside the claim."""
+        """Return what a report prints beside the claim.
+
+        The whole exponent gives alpha*_i max|f_i|, the bound of the posterior that the release is really drawn from.
+        The oscillation is exponent_i (max f_i - min f_i): with the other weights fixed, the ratio of the two posteriors
+        is e^{w f} over its mean, so it lies within this width of 1 in logs: no factor 2, and no unit. It ignores that
+        weights move together. Equation 15 as printed, max|alpha_i f_i - log P(R_i)|, is no bound we stand for: it
+        exceeds the plain weighted bound and grows as the range narrows, since a record of weight 0 costs -log P(R_i).
+        """
         published = None
         if self.weighting.standard == "truncated" and self.limits is not None:
-            printed = published_truncated_bounds(self.posterior, self.draws, self.limits, self.weights)
-            published = claimed_epsilon(printed)
+            published = claimed_epsilon(Extremes.of(self.posterior, self.draws, self.limits, self.weights).risk)
         return Diagnostics(
             epsilon=self.epsilon,
-            whole_exponent_epsilon=claimed_epsilon(whole_exponent_bounds(self.densities, self.exponents)),
-            oscillation_epsilon=float(oscillation_bounds(self.densities, self.exponents).max()),
+            whole_exponent_epsilon=claimed_epsilon(self.exponents * self.densities.risk),
+            oscillation_epsilon=float((self.exponents * self.densities.oscillation).max()),
             published_truncated_epsilon=published,
             highest_log_density=float(self.densities.largest.max()),
             records=len(self.weights),
@@ -332,38 +303,43 @@ class _WeightingState:
     def _bounds(
         self, weights: FloatArray, posterior: Posterior, draws: ParameterDraws, densities: Extremes
     ) -> FloatArray:
+        """Return alpha_i max|f_i|; times 1 - lambda_i for "averaged" (equation 7), whose release is drawn with more."""
         if self.outside is not None:
-            return averaged_bounds(densities, weights, self.outside)
+            return (1 - self.outside) * weights * densities.risk
         if self.weighting.standard == "truncated":
             return truncated_bounds(Extremes.of(posterior, draws, self.limits), weights)
-        return weighted_bounds(densities, weights)
+        return weights * densities.risk
 
 
 def _met(epsilon: float, target: float | None) -> bool:
     return target is None or abs(epsilon - target) <= CLOSE_ENOUGH * target
 
 
+def standard_problems(standard: Any, ranges: Any, gamma: Any, target_claim: Any) -> list[str]:
+    """Return why a standard does not go with ranges, a gamma or a target, as far as they are given at all."""
+    problems, named = word_problems(standard, "standard", STANDARDS), shorten_for_message(standard)
+    if gamma is not None and (standard != "averaged" or ranges is not None):
+        problems.append("gamma belongs to the standard averaged, in place of ranges")
+    if ranges is not None and standard not in WITH_RANGES:
+        problems.append(f"ranges belong to the standards {' and '.join(WITH_RANGES)}, found {named}")
+    if ranges is None and gamma is None and standard in WITH_RANGES:
+        brackets = "give ranges='brackets', the schema's public bins of the target"
+        problems.append(f"the standard {named} needs ranges: {brackets}")
+    if target_claim is not None and standard == "unweighted":
+        problems.append("without weights no target can be met")
+    if target_claim is None and standard == "capped":
+        problems.append("the standard 'capped' needs a target claim")
+    return problems
+
+
 def _problems(weighting: Weighting) -> list[str]:
     """Return everything that is wrong with a weighting."""
-    standard, target = weighting.standard, weighting.target_claim
-    problems: list[str] = []
-    if standard not in STANDARDS:
-        problems.append(f"unknown standard '{standard}'; known: {', '.join(STANDARDS)}")
-    needs = standard in ("averaged", "truncated")
-    if weighting.gammas is not None and (standard != "averaged" or weighting.ranges is not None):
-        problems.append("own gammas belong to the standard 'averaged', in place of ranges")
-    if needs and weighting.ranges is None and weighting.gammas is None:
-        problems.append(f"the standard '{standard}' needs ranges")
-    if not needs and weighting.ranges is not None:
-        problems.append(f"the standard '{standard}' has no ranges")
+    target = weighting.target_claim
+    problems = standard_problems(weighting.standard, weighting.ranges, weighting.gammas, target)
     if not (np.isfinite(weighting.scale) and weighting.scale > 0 and np.isfinite(weighting.shift)):
         problems.append("the scale must be above 0, the shift finite")
     if weighting.draws < 2 or weighting.rounds < 0:
         problems.append("at least 2 draws are needed, and no negative number of rounds")
     if target is not None and not (np.isfinite(target) and target > 0):
         problems.append(f"the target claim must be finite and above 0; {target} is given")
-    if target is not None and standard == "unweighted":
-        problems.append("without weights no target can be met")
-    if target is None and standard == "capped":
-        problems.append("the standard 'capped' needs a target claim")
     return problems

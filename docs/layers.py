@@ -47,7 +47,7 @@ FLOORS = (
     Floor(("table",), "private rows behind an engine: read, encode, count", reads_rows=True),
     Floor(("schema",), "public facts about a table; never reads rows"),
     Floor(
-        ("argument_errors", "reprs", "progress", "atomic_files", "disk_space", "process_pool"),
+        ("argument_errors", "reprs", "progress", "atomic_files", "process_pool"),
         "argument errors, representations, progress, files",
         files=True,
     ),

@@ -7,6 +7,7 @@ a seed: nobody in it exists.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,92 +19,8 @@ from sfumato.schema import Schema
 from sfumato.schema.column import day_number
 
 ROWS = 20_000
-REGIONS = ("north", "east", "south", "west", "islands")
-EDUCATION = ("none", "primary", "secondary", "vocational", "degree", "doctorate")
-STATUS = ("employed", "self-employed", "unemployed", "student", "retired", "home")
 WORKING = ("employed", "self-employed")
-CODEBOOK = """\
-# The public code book of the example survey: what anyone may know before the first answer was given.
-[table]
-name = "households"
-adjacency = "add-remove"
-
-[columns.region]
-kind = "category"
-values = ["north", "east", "south", "west", "islands"]
-role = "quasi-identifier"
-
-[columns.age]
-kind = "integer"
-bounds = [16, 100]
-role = "quasi-identifier"
-unit = "years"
-
-[columns.sex]
-kind = "category"
-values = ["f", "m", "x"]
-role = "quasi-identifier"
-
-[columns.education]
-kind = "ordinal"
-values = ["none", "primary", "secondary", "vocational", "degree", "doctorate"]
-role = "quasi-identifier"
-
-[columns.status]
-kind = "category"
-values = ["employed", "self-employed", "unemployed", "student", "retired", "home"]
-
-[columns.hours]
-kind = "integer"
-bounds = [1, 80]
-edges = [1, 10, 20, 30, 35, 40, 45, 60, 80]
-missing = true
-unit = "hours a week"
-description = "missing means: does not work"
-
-[columns.income]
-kind = "number"
-bounds = [0.0, 1000000.0]
-edges = [0.0, 5000.0, 10000.0, 20000.0, 30000.0, 50000.0, 80000.0, 150000.0, 1000000.0]
-missing = true
-role = "sensitive"
-unit = "euro a year"
-description = "missing means: refused to answer"
-
-[columns.tenure]
-kind = "category"
-values = ["owner", "tenant", "social"]
-
-[columns.persons]
-kind = "integer"
-bounds = [1, 12]
-
-[columns.children]
-kind = "integer"
-bounds = [0, 10]
-
-[columns.insured]
-kind = "boolean"
-
-[columns.moved_in]
-kind = "date"
-bounds = [1950-01-01, 2024-12-31]
-edges = [1950-01-01, 1970-01-01, 1980-01-01, 1990-01-01, 2000-01-01, 2010-01-01, 2015-01-01, 2020-01-01, 2024-12-31]
-
-[columns.interviewed]
-kind = "date"
-bounds = [2024-01-01, 2024-12-31]
-edges = [2024-01-01, 2024-04-01, 2024-07-01, 2024-10-01, 2024-12-31]
-
-[[rules]]
-check = "moved_in <= interviewed"
-
-[[rules]]
-check = "children < persons"
-
-[[rules]]
-check = 'status in ["unemployed", "student", "retired", "home"] implies missing(hours)'
-"""
+CODEBOOK = Path(__file__).with_name("example_codebook.toml").read_text(encoding="utf-8")
 
 
 def codebook() -> Schema:
@@ -113,10 +30,10 @@ def codebook() -> Schema:
 
 def households(rows: int = ROWS, seed: int = 2024) -> pa.Table:
     """Return the example population as an Arrow table; the same seed makes the same people."""
-    rng = np.random.default_rng(seed)
+    rng, levels = np.random.default_rng(seed), {column.name: column.levels for column in codebook()}
     age = np.clip(np.rint(16 + 84 * rng.beta(1.6, 2.4, rows)), 16, 100).astype(np.int64)
     education = _education(age, rng)
-    status = _status(age, rng)
+    status = _status(age, levels["status"], rng)
     working = np.isin(status, WORKING)
     persons = np.minimum(1 + rng.poisson(np.where((age > 24) & (age < 60), 1.7, 0.7)), 12)
     moved_in, interviewed = _dates(age, rng)
@@ -124,10 +41,10 @@ def households(rows: int = ROWS, seed: int = 2024) -> pa.Table:
     return pa.table(
         {
             "household": pa.array(np.arange(1, rows + 1)),
-            "region": rng.choice(REGIONS, rows, p=(0.31, 0.24, 0.22, 0.18, 0.05)),
+            "region": rng.choice(levels["region"], rows, p=(0.31, 0.24, 0.22, 0.18, 0.05)),
             "age": age,
-            "sex": rng.choice(("f", "m", "x"), rows, p=(0.506, 0.488, 0.006)),
-            "education": np.array(EDUCATION)[education],
+            "sex": rng.choice(levels["sex"], rows, p=(0.506, 0.488, 0.006)),
+            "education": np.array(levels["education"])[education],
             "status": status,
             "hours": pa.array(hours, mask=~working),
             "income": _income(age, education, working, rng),
@@ -147,7 +64,7 @@ def _education(age: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]
     return np.clip(np.rint(reached), 0, limit).astype(np.int64)
 
 
-def _status(age: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+def _status(age: NDArray[Any], levels: Sequence[Any], rng: np.random.Generator) -> NDArray[Any]:
     shares = {
         "young": (0.24, 0.02, 0.08, 0.63, 0.0, 0.03),
         "adult": (0.66, 0.12, 0.07, 0.03, 0.02, 0.10),
@@ -157,7 +74,7 @@ def _status(age: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     status = np.empty(len(age), dtype=object)
     for name, weights in shares.items():
         members = group == name
-        status[members] = rng.choice(STATUS, int(members.sum()), p=weights)
+        status[members] = rng.choice(levels, int(members.sum()), p=weights)
     return status
 
 

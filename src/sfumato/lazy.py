@@ -11,6 +11,8 @@ from typing import Any
 
 HOOKS: dict[str, str] = {
     "Schema.draft": "sfumato.table.drafting.draft:draft_schema",
+    "Schema.from_metadata": "sfumato.schema.importing.metadata_file:import_schema",
+    "Table.dialect_hints": "sfumato.table.drafting.dialect_hints:suggested_options",
     "Release.save": "sfumato.bundle.write:save_bundle",
     "Release.uncertainty": "sfumato.evaluate.uncertainty.run:uncertainty",
     "Plan.forecast": "sfumato.evaluate.forecast:forecast",
@@ -25,7 +27,7 @@ HOOKS: dict[str, str] = {
     "bundle.selection_events": "sfumato.evaluate.calibrate.private_selection:selection_events",
     "bundle.load_model": "sfumato.mechanisms.graphical.fitted_model.model_file:read_model",
 }
-"""Work that is asked for in one layer and done in a layer above it.
+"""Work that is asked for in one layer and done in a layer above it, or in a part that few callers need.
 
 The hooks of ``bundle`` that check something get documents, schema and released tables, never private rows. Each can add
 problems and removes none; where its layer is not installed, the check is listed as not made.

@@ -190,7 +190,7 @@ class SchemaDecision:
 
     def prepare(self, rows: int | None = None) -> PreparedRelease:
         """Return the release with all that can be checked before it: its budget, and whether noise would drown it."""
-        with self._paid():
+        with self.paid():
             choice = self.request.choice(self.schema)
             table = read(self.data, self.schema, **self.dialect)
             method = self.request.built(choice)
@@ -205,7 +205,7 @@ class SchemaDecision:
         return self.prepare(rows).released()
 
     @contextmanager
-    def _paid(self) -> Generator[None]:
+    def paid(self) -> Generator[None]:
         """Let an error say that facts were bought, and carry their schema."""
         try:
             yield
@@ -217,16 +217,6 @@ class SchemaDecision:
                     f"lost"
                 )
             raise
-
-    def release_prepared(self, ready: PreparedRelease) -> Release:
-        """Release, with the assumptions in the notes and in the guarantee."""
-        about = self.request.about_rows
-        with self._paid():
-            released = release(ready.table, ready.method, ready.rows, self.book, self.request.seed, about_rows=about)
-        notes = (*self.assumed, *([ready.reason] if ready.reason else []))
-        guarantee = released.guarantee
-        full_guarantee = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *self.looked)})
-        return dataclasses.replace(released.promising(full_guarantee), notes=(*notes, *released.notes))
 
 
 @dataclass(frozen=True)
@@ -242,8 +232,16 @@ class PreparedRelease:
     """Why this method was taken, where nobody named one."""
 
     def released(self) -> Release:
-        """Spend, and release."""
-        return self.described.release_prepared(self)
+        """Spend and release, with the assumptions in the notes and in the guarantee."""
+        described, request = self.described, self.described.request
+        with described.paid():
+            released = release(
+                self.table, self.method, self.rows, described.book, request.seed, about_rows=request.about_rows
+            )
+        notes = (*described.assumed, *([self.reason] if self.reason else []))
+        guarantee = released.guarantee
+        full_guarantee = guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, *described.looked)})
+        return dataclasses.replace(released.promising(full_guarantee), notes=(*notes, *released.notes))
 
 
 def decide_schema(
@@ -259,7 +257,7 @@ def decide_schema(
     ``say`` is told before the purchase how many rows it takes to be seen.
     """
     if request.bought:
-        return _told_to_readers(_with_bought(data, request, ledger, name, dialect, say))
+        return _with_bought(data, request, ledger, name, dialect, say)
     draft = _draft(data, request, name, dialect)
     answered = draft if request.person is None else dataclasses.replace(draft, person_candidates=())
     schema = answered.confirm(
@@ -271,13 +269,8 @@ def decide_schema(
         "accepted as it is: no source vouches for that",
         *_told(schema, gone),
     )
-    described = SchemaDecision(data, schema, request, ledger, dialect, assumed, _looked(request), draft.notes)
-    return _told_to_readers(described)
-
-
-def _told_to_readers(described: SchemaDecision) -> SchemaDecision:
-    """Return the table with a schema that also says what its readers should know."""
-    return dataclasses.replace(described, schema=described.schema.with_words(described.request.words or {}))
+    told = schema.with_words(request.words or {})
+    return SchemaDecision(data, told, request, ledger, dialect, assumed, _looked(request), draft.notes)
 
 
 def _with_bought(
@@ -320,7 +313,8 @@ def _with_bought(
         *_told(schema, ()),
         *([f"left out because nothing of them rose above the noise: {', '.join(unseen)}"] if unseen else []),
     )
-    return SchemaDecision(data, schema, request, ledger, dialect, assumed, _alone(request), rows=rows)
+    told = schema.with_words(request.words or {})
+    return SchemaDecision(data, told, request, ledger, dialect, assumed, _alone(request), rows=rows)
 
 
 def _refuse_little(schema: Schema, request: SynthesisRequest, wanted: Sequence[str], visible: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
-from sfumato import disk_space
+from sfumato.bundle import target_folder
 from sfumato.bundle import write as bundle
 from sfumato.bundle.verify import verify_bundle
 from sfumato.example import codebook, write_households
@@ -22,7 +22,7 @@ def test_the_command_line_looks_at_the_space_first(tmp_path, monkeypatch, sfumat
     write_households(Path("t.csv"), 300)
     codebook().confirm(sources={"*": "code book"}, by="Ann").save("s.toml")
     sfumato.Ledger("L").open_table("households", epsilon=5, delta="1e-6")
-    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _: SMALL)
+    monkeypatch.setattr(target_folder.shutil, "disk_usage", lambda _: SMALL)
     said = ("-s", "s.toml") if verb == "release" else ("--name", "households", "--no-person")
     code, _, error = sfumato_cli(verb, "t.csv", *said, "--epsilon", "1", "--ledger", "L", "--out", "b", "--anyway")
     assert code == 2 and "NoSpaceError" in error and "0.05 MB are free" in error

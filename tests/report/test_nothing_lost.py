@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
-from sfumato import atomic_files, disk_space
+from sfumato import atomic_files
 from sfumato.bundle import prepare_output, target_folder
 from sfumato.bundle import write as bundle
 from sfumato.bundle.document import ReleaseDocument
@@ -61,7 +61,7 @@ def shelter(tmp_path, monkeypatch):
     for name in ("home", "temporary"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(disk_space.tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(target_folder.tempfile, "tempdir", str(tmp_path / "temporary"))
     return tmp_path
 
 
@@ -86,7 +86,7 @@ def test_too_little_space_is_refused_before_the_spend(table, tmp_path, monkeypat
     plan = sfumato.plan(table, GRID, about_rows=400)
     needed = target_folder.bundle_bytes(plan)
     for free, refused in ((needed // 2, True), (3 * needed + 10**7, False)):
-        monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
+        monkeypatch.setattr(target_folder.shutil, "disk_usage", lambda _, free=free: Usage(10**9, 0, free))
         if not refused:
             prepare_output(tmp_path / "b", plan=plan, ledger=tmp_path / "l.db")
             continue

@@ -15,8 +15,8 @@ import pytest
 import sfumato
 from sfumato import AIM, Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable
-from sfumato.bundle.stage_noise import StageNoise
 from sfumato.bundle.verify import verify_bundle
+from sfumato.core.plan import StageNoise
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.report.charts.heatmap import HeatmapAxis, heatmap

@@ -9,7 +9,7 @@ import pytest
 import sfumato
 from sfumato import Contingency, Histogram, Marginals, Schema
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.stage_noise import StageNoise
+from sfumato.core.plan import StageNoise
 from sfumato.report.charts.histogram import HistogramBins, histogram
 from sfumato.report.release_page.data import data_section
 from sfumato.report.release_page.marginals import ReleasedMarginal, merged_cells, smoothed_density

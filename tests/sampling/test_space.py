@@ -6,17 +6,17 @@ from collections import namedtuple
 
 import pytest
 
-from sfumato import disk_space
+from sfumato.bundle import target_folder
 from sfumato.errors import NoSpaceError
 
 Usage = namedtuple("Usage", "total used free")
 
 
 def test_what_goes_to_one_disk_is_added_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda _: Usage(10**9, 0, 1_000_000))
+    monkeypatch.setattr(target_folder.shutil, "disk_usage", lambda _: Usage(10**9, 0, 1_000_000))
     needs = [("the bundle", tmp_path / "not" / "there", 600_000), ("the ledger", tmp_path, 300_000)]
-    disk_space.refuse_full_disks(needs)
+    target_folder.refuse_full_disks(needs)
     with pytest.raises(NoSpaceError) as error:
-        disk_space.refuse_full_disks([*needs, ("temporary files", tmp_path, 200_001)])
+        target_folder.refuse_full_disks([*needs, ("temporary files", tmp_path, 200_001)])
     (problem,) = error.value.problems
     assert "up to 1.11 MB may be needed, and 1.00 MB are free" in problem

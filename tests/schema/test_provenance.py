@@ -12,12 +12,41 @@ from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.schema import Column, Rule, Schema
 from sfumato.schema.confirm import released
 from sfumato.schema.dialect import Dialect
-from sfumato.schema.provenance import USES, Provenance, fingerprints, is_stated
+from sfumato.schema.provenance import FACTS, WORD_FACTS, Provenance, fingerprints, is_stated
 from sfumato.schema.provenance_summary import FactProvenance, SchemaProvenance, describe_facts
 from sfumato.schema.round_bounds import rounder_bounds
 from sfumato.schema.rules import rule_fingerprint
 
 MARKS = fingerprints({"bounds": (18, 90), "missing": False, "decimals": 0})
+
+USES = {
+    "Column": {
+        **dict.fromkeys(FACTS, "fact"),
+        **dict.fromkeys(WORD_FACTS, "words"),
+        **dict.fromkeys(("bins", "outside"), "stated"),
+        **dict.fromkeys(("source", "bought", "from_rows", "from_file", "drafted"), "marks"),
+        "name": "file",
+    },
+    "Schema": {
+        "columns": "fact",
+        **dict.fromkeys(("name", "adjacency", "rows", "person", "rows_per_person"), "stated"),
+        **dict.fromkeys(("description", "contact", "licence", "custodian", "use", "region"), "stated"),
+        **dict.fromkeys(
+            ("is_draft", "confirmation", "person_candidates", "notes", "from_rows", "drafted", "purchases"), "marks"
+        ),
+        **dict.fromkeys(("rules", "source"), "inside"),
+    },
+    "Dialect": {
+        "encoding": "fact",
+        **dict.fromkeys(("decimal", "thousands", "date_format", "missing"), "stated"),
+        **dict.fromkeys(("delimiter", "sheet", "format"), "file"),
+    },
+    "Rule": {"check": "fact", "map": "stated", **dict.fromkeys(("source", "drafted", "from_rows"), "marks")},
+}
+"""How each field of a schema has a provenance: a fact that a draft marks where it takes it from rows; words, which it
+marks where a file has them; what only a person states; what a file declares for all rows alike (its names, its header,
+its format); the marks of provenance themselves, which are told to nobody or are true as they stand; or what holds
+fields of its own."""
 
 
 def age(**facts) -> Column:

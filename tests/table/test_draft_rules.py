@@ -11,8 +11,8 @@ import pytest
 import sfumato
 from sfumato import Schema
 from sfumato.schema.rules import format_literal, quote_column
-from sfumato.table.drafting import row_sample, rule_candidates
-from sfumato.table.drafting.rule_candidates import transitive_reduction
+from sfumato.table.drafting import propose_rules, row_sample
+from sfumato.table.drafting.propose_rules import transitive_reduction
 
 
 def related(rows: int = 1500) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def test_columns_that_know_nothing_of_each_other_get_no_rules(monkeypatch: pytes
     frame["rare"] = np.where(np.arange(600) < 2, "x", "y")
     frame["code"] = np.where(np.arange(600) < 2, "p", rng.choice(list("qrstu"), 600))
     assert Schema.draft(frame).rules == ()
-    monkeypatch.setattr(rule_candidates, "MAX_LOG_CHANCE", 0.0)  # the mutant: chance is no objection
+    monkeypatch.setattr(propose_rules, "MAX_LOG_CHANCE", 0.0)  # the mutant: chance is no objection
     assert [rule.check for rule in Schema.draft(frame).rules] == ["code determines rare"]
 
 

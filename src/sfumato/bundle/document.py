@@ -228,6 +228,18 @@ class ReleaseDocument(WithGuaranteeAndEvents, SealedPart):
         return copied
 
     @property
+    def planned_events(self) -> tuple[Event, ...]:
+        """The events, with those of a selection that were never run."""
+        chosen = self.guarantee.selection
+        return self.events if chosen is None else (*self.events, *chosen.unclimbed)
+
+    @property
+    def charged_events(self) -> tuple[Event, ...]:
+        """What the ledger was charged for: with tight composition all candidates of a selection, before the first."""
+        at_once = self.recorded is not None and len(self.recorded.entries) > len(self.events)
+        return self.planned_events if at_once else self.events
+
+    @property
     def files_without_pages(self) -> dict[str, FileRecord]:
         """The files that were there when the pages were drawn: what these may tell of."""
         return {path: record for path, record in self.files.items() if path not in PAGES}

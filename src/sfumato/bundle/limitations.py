@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from sfumato.bundle.description import PublicRelease
-from sfumato.bundle.stage_noise import noise_by_stage
+from sfumato.bundle.description import PublicRelease, noise_by_stage
 from sfumato.formatting import format_number, list_names
 
 MOST_NAMED = 12

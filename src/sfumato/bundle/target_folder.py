@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.atomic_files import temporary_folder
+from sfumato.bundle.layout import DOCUMENT
 from sfumato.core.plan import Plan, memory_limit
-from sfumato.disk_space import LEDGER, refuse_full_disks, standing, temporary
-from sfumato.errors import BundleError, SfumatoError
+from sfumato.errors import BundleError, NoSpaceError, SfumatoError
 from sfumato.privacy.ledger import Ledger
 from sfumato.schema.column import Column
+from sfumato.system import write_owner_only
 from sfumato.table.writing.formats import copy_suffixes
 
 NEW_FOLDER = "give a folder that does not exist yet, for example --out release-1"
@@ -176,3 +179,78 @@ def _refuse_private_place(private: Path, target: Path) -> None:
     if target.resolve().is_relative_to(private.resolve()):
         raise BundleError(f"{str(private)!r} is a folder above the bundle", next_step="give --private-report a file")
     refuse_read_only(private.parent)
+
+
+OTHER_PLACE = "give a new file outside every bundle, for example private.html"
+CONFIDENTIAL = "holds confidential values"
+
+
+def require_free_path(path: str | Path, what: str, why: str = CONFIDENTIAL) -> Path:
+    """Return where the page goes; refuse a place that is taken, that is none, or that lies in a bundle."""
+    place = place_of(path, what)
+    bundle = next((folder for folder in place.resolve().parents if (folder / DOCUMENT).exists()), None)
+    if bundle is not None:
+        raise BundleError(
+            f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} {why}",
+            next_step=OTHER_PLACE,
+        )
+    if place.is_dir():
+        raise BundleError(f"{str(place)!r} is a folder", next_step=OTHER_PLACE)
+    if place.exists() or place.is_symlink():
+        raise BundleError(f"{str(place)!r} exists already", next_step=OTHER_PLACE)
+    if not place.parent.is_dir():
+        raise BundleError(
+            f"there is no folder {str(place.parent)!r}", next_step="make it, or give a file in another folder"
+        )
+    refuse_read_only(place.parent)
+    return place
+
+
+def save_private_file(place: Path, text: str) -> Path:
+    """Write a page with mode 600 and return where it stands."""
+    try:
+        write_owner_only(place, text)
+    except OSError as error:
+        raise BundleError(f"cannot write {str(place)!r}: {error.strerror}", next_step=OTHER_PLACE) from error
+    return place
+
+
+LEDGER = 200_000
+"""Bytes that a ledger may grow by for one release."""
+
+
+def temporary() -> Path:
+    """Return the folder of temporary files."""
+    return Path(tempfile.gettempdir())
+
+
+def standing(place: Path) -> Path:
+    """Return the place itself, or the first folder above it that is there."""
+    return next(p for p in (place, *place.absolute().parents) if p.exists())
+
+
+def refuse_full_disks(needs: Sequence[tuple[str, Path, int]]) -> None:
+    """Refuse where a disk has less free space than all that may be written to it; each need has a name and a place."""
+    by_disk: dict[int, list[tuple[str, Path, int]]] = {}
+    for what, place, size in needs:
+        there = standing(place)
+        by_disk.setdefault(there.stat().st_dev, []).append((what, there, size))
+    problems: list[str] = []
+    for here in by_disk.values():
+        needed, free = sum(size for _, _, size in here), shutil.disk_usage(here[0][1]).free
+        if needed > free:
+            parts = ", ".join(f"{what} in {str(place)!r}" for what, place, _ in here)
+            problems.append(f"{parts}: up to {_megabytes(needed)} MB may be needed, and {free / 1e6:.2f} MB are free")
+    if problems:
+        step = "make room, or choose another disk: --out for the bundle, TMPDIR for temporary files; "
+        step += "--about-rows tells the number of rows where it is not known"
+        raise NoSpaceError("there may not be enough space for this release; nothing was spent", problems, step)
+
+
+def _megabytes(size: int) -> str:
+    return f"{-(-size // 10_000) / 100:.2f}"
+
+
+def shelters(ledger: Path | None) -> list[Path]:
+    """Return the folders for a bundle that its own folder has no room for: beside a ledger, temporary, home."""
+    return [*([] if ledger is None else [ledger.absolute().parent]), temporary(), Path("~").expanduser()]

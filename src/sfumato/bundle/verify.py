@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from sfumato.bounded_reads import is_file, is_folder
-from sfumato.bundle import verify_generated, verify_ledger
+from sfumato.bundle import verify_generated
 from sfumato.bundle.document import ReleaseDocument, ReleasedTable, first_copies
 from sfumato.bundle.layout import (
     DOCUMENT,
@@ -45,12 +45,15 @@ from sfumato.bundle.verify_data import (
 )
 from sfumato.bundle.verify_guarantee import (
     account_problems,
-    all_events,
     guarantee_problems,
+    ledger_notes,
+    mark_problems,
     noise_problems,
     origin_problems,
     plan_problems,
     purchase_problems,
+    recorded_release_problems,
+    recorded_statement_problems,
     wording_problems,
 )
 from sfumato.bundle.verify_quality import read_statement, statement_problems, statement_summary
@@ -190,83 +193,72 @@ class _Inspection:
 
     def run(self, document: ReleaseDocument, ledger: Ledger | None) -> None:
         """Make every check that a readable document allows."""
-        self.guarantee = document.guarantee.headline()
-        self.check("the version that made the bundle is known", lambda: verify_generated.version_problems(document))
-        self.check("every listed file is there, unchanged, and nothing else is", lambda: self.files(document))
+        self.guarantee, differs = document.guarantee.headline(), verify_generated.differs_by(document)
+        self.check("the version that made the bundle is known", verify_generated.version_problems, document)
+        self.check("every listed file is there, unchanged, and nothing else is", self.files, document)
         if self.key is not None or (self.folder / SIGNATURE).exists():
             self.check(f"{SIGNATURE} is valid and covers these files", self.signature)
-        self.facts(document, verify_generated.differs_by(document))
+        self.facts(document, differs)
         schema = self.schema(document)
         if schema is not None:
-            self.holdings(document, schema, verify_generated.differs_by(document))
+            self.holdings(document, schema, differs)
             for path in statement_files(self.folder):
                 title = f"{path.name} is about this release, and its guarantee holds"
-                self.check(title, partial(self.statement, path, document, schema, ledger))
+                self.check(title, self.statement, path, document, schema, ledger)
         if ledger is not None:
-            entries = partial(verify_ledger.release_problems, document, all_events(document), ledger)
-            self.check("the ledger holds the recorded events", entries)
+            self.check("the ledger holds the recorded events", recorded_release_problems, document, ledger)
             if schema is not None and schema.purchases:
-                self.check("the ledger holds the purchases", lambda: self.purchases(schema, ledger))
-            self.check(f"the ledger's mark is of this {DOCUMENT}", lambda: self.marks(document, ledger))
+                self.check("the ledger holds the purchases", self.purchases, schema, ledger)
+            self.check(f"the ledger's mark is of this {DOCUMENT}", self.marks, document, ledger)
 
     def facts(self, document: ReleaseDocument, differs: str) -> None:
         """Check what the document says by itself, and the script and the metadata that follow from it alone."""
-        self.check("the events compose to the stated guarantee", lambda: guarantee_problems(document))
-        title = "the statement in plain words is the one that the guarantee makes"
-        self.compare(title, "the statement in plain words", differs, lambda: wording_problems(document))
-        self.check("the account's totals can be those after this release", lambda: account_problems(document))
-        self.check("the noise is as large as each event's cost demands", lambda: noise_problems(document))
-        self.check("the stamp of seeded runs is everywhere or nowhere", lambda: stamp_problems(self.folder, document))
-        title = "the Parquet files state the guarantee of the release"
-        metadata = partial(metadata_problems, self.folder, document)
-        self.compare(title, "what the Parquet files say of themselves", differs, metadata)
-        self.check("the method is one of sfumato's", lambda: verify_generated.method_problems(document))
-        title = "the method is described as sfumato describes it"
-        self.compare(
-            title, "the method's description", differs, lambda: verify_generated.description_problems(document)
-        )
+        self.check("the events compose to the stated guarantee", guarantee_problems, document)
+        statement = "the statement in plain words"
+        title = f"{statement} is the one that the guarantee makes"
+        self.compare(title, statement, differs, wording_problems, document)
+        self.check("the account's totals can be those after this release", account_problems, document)
+        self.check("the noise is as large as each event's cost demands", noise_problems, document)
+        self.check("the stamp of seeded runs is everywhere or nowhere", stamp_problems, self.folder, document)
+        title, what = "the Parquet files state the guarantee of the release", "what the Parquet files say of themselves"
+        self.compare(title, what, differs, metadata_problems, self.folder, document)
+        self.check("the method is one of sfumato's", verify_generated.method_problems, document)
+        title, what = "the method is described as sfumato describes it", "the method's description"
+        self.compare(title, what, differs, verify_generated.description_problems, document)
         title = f"{SCRIPT} is the script that {DOCUMENT} makes"
-        self.check(title, lambda: verify_generated.script_problems(self.folder, document))
+        self.check(title, verify_generated.script_problems, self.folder, document)
 
     def holdings(self, document: ReleaseDocument, schema: Schema, differs: str) -> None:
         """Check schema, plan, tables, model and pages against one another."""
-        title = f"the guarantee counts what the bought facts in {SCHEMA} cost"
-        self.check(title, lambda: purchase_problems(document, schema))
+        self.check(f"the guarantee counts what the bought facts in {SCHEMA} cost", purchase_problems, document, schema)
         title = f"{SCHEMA} is written as sfumato writes it"
-        self.compare(title, f"the text of {SCHEMA}", differs, lambda: text_problems(self.folder, schema))
+        self.compare(title, f"the text of {SCHEMA}", differs, text_problems, self.folder, schema)
         title = f"{DOCUMENT} says where the facts of the schema come from"
-        self.compare(title, "the sources of the facts", differs, lambda: origin_problems(document, schema))
-        self.check("the release is no older than its schema", lambda: date_problems(document, schema))
-        title = "the method's plan on this schema gives these events"
-        self.plan(title, document, schema, differs)
-        self.check("as many rows were released as the method draws", lambda: total_problems(document))
+        self.compare(title, "the sources of the facts", differs, origin_problems, document, schema)
+        self.check("the release is no older than its schema", date_problems, document, schema)
+        self.plan("the method's plan on this schema gives these events", document, schema, differs)
+        self.check("as many rows were released as the method draws", total_problems, document)
         for table in document.tables:
-            title = f"{table.parquet} and {table.csv} fit the public schema"
-            self.check(title, partial(self.data, document, schema, table))
+            self.check(f"{table.parquet} and {table.csv} fit the public schema", self.data, document, schema, table)
         if MODEL in document.files:
             title = f"{MODEL} is sound, of this run, and carries the same guarantee"
             model = self.folder / MODEL
             self.ask("bundle.load_model", title, MODEL, lambda load: model_problems(load(model), document, schema))
         if document.expected_errors is not None:
             title = f"the main numbers of {DOCUMENT} are those of the released rows"
-            rows = document.tables[0]
-            self.ask(
-                "bundle.main_number_problems",
-                title,
-                "the main numbers",
-                lambda problems: problems(document, schema, self.released(rows)),
-            )
+            rows, hook = document.tables[0], "bundle.main_number_problems"
+            self.ask(hook, title, "the main numbers", lambda look: look(document, schema, self.released(rows)))
         self.pages(document, schema)
 
     def plan(self, title: str, document: ReleaseDocument, schema: Schema, differs: str) -> None:
         """Plan again; that of a selection plans all its candidates, and is charged for a metric with a proof."""
-        chosen, events = document.guarantee.selection, partial(plan_problems, document, schema)
+        chosen = document.guarantee.selection
         if chosen is None:
-            self.compare(title, "the plan", differs, events)
+            self.compare(title, "the plan", differs, plan_problems, document, schema)
             return
         charged = "the selection was charged for a metric with a proved sensitivity"
         self.ask("bundle.selection_problems", charged, "the metric of the selection", lambda problems: problems(chosen))
-        self.ask("bundle.selection_events", title, "the plan", events, differs)
+        self.ask("bundle.selection_events", title, "the plan", partial(plan_problems, document, schema), differs)
 
     def pages(self, document: ReleaseDocument, schema: Schema) -> None:
         """Draw the pages anew and compare them; those of another version are not looked at."""
@@ -293,14 +285,15 @@ class _Inspection:
         """Read a released table: a ParquetFile reads this file alone, whatever its folder is called."""
         return pq.ParquetFile(self.folder / listed.parquet).read()
 
-    def check(self, title: str, look: Callable[[], Any]) -> None:
+    def check(self, title: str, look: Callable[..., Any], *subjects: Any) -> None:
+        """Run a check and note the problems that it yields."""
         report_progress(title)
         self.checks.append(title)
         try:
             # Forged numbers may overflow whatever is computed from them; what comes of it is compared all the same.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
-                for problem in look():
+                for problem in look(*subjects):
                     self.problems.append(problem)  # one by one: what was found before an error stays
         except SfumatoError as error:
             _raise_if_out_of_resources(title, error)
@@ -309,10 +302,10 @@ class _Inspection:
             _raise_if_out_of_resources(title, error)
             self.problems.append(f"cannot check that {title}: {error}")
 
-    def compare(self, title: str, what: str, differs: str, look: Callable[[], Any]) -> None:
+    def compare(self, title: str, what: str, differs: str, look: Callable[..., Any], *subjects: Any) -> None:
         """Run a check that another version may fail without fault: then it counts as not made."""
         before = len(self.problems)
-        self.check(title, look)
+        self.check(title, look, *subjects)
         if differs and len(self.problems) > before:
             del self.problems[before:]
             self.checks.remove(title)
@@ -325,7 +318,7 @@ class _Inspection:
             layer = ".".join(HOOKS[hook].split(".")[:2])
             self.not_compared(f"{layer} is not installed", what)
         else:
-            self.compare(title, what, differs, lambda: look(above))
+            self.compare(title, what, differs, look, above)
 
     def not_compared(self, reason: str, *names: str) -> None:
         """Note what could not be compared: the verification is partial."""
@@ -353,7 +346,7 @@ class _Inspection:
         if document.method.makes == "rows":
             self.measures(path, statement, document, schema)
         if ledger is not None:
-            yield from verify_ledger.statement_problems(path, statement, ledger)
+            yield from recorded_statement_problems(path, statement, ledger)
         self.stamp = self.stamp or statement.randomness.stamp
         self.guarantee = statement.guarantee.headline()
         self.notes.append(statement_summary(path))
@@ -371,7 +364,7 @@ class _Inspection:
                 yield f"{name}: {problem}"
 
         words = f"the words of {name}"
-        self.compare(f"{words} are those of its guarantee", words, differs, partial(statement_wording, name, statement))
+        self.compare(f"{words} are those of its guarantee", words, differs, statement_wording, name, statement)
         what = f"the measures of {name}"
         self.ask("bundle.quality_problems", f"{what} follow from its noisy numbers", what, recomputed, differs)
 
@@ -406,8 +399,8 @@ class _Inspection:
         return schema
 
     def marks(self, document: ReleaseDocument, ledger: Ledger) -> Iterator[str]:
-        self.notes += verify_ledger.ledger_notes(self.folder, document, ledger)
-        yield from verify_ledger.mark_problems(self.folder / DOCUMENT, document.table, document.recorded, ledger)
+        self.notes += ledger_notes(self.folder, document, ledger)
+        yield from mark_problems(self.folder / DOCUMENT, document.table, document.recorded, ledger)
 
     def purchases(self, schema: Schema, ledger: Ledger) -> Iterator[str]:
         held = {entry.hash: entry.event for entry in ledger.history(schema.name)}

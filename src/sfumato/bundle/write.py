@@ -32,11 +32,10 @@ from sfumato.bundle.layout import (
 )
 from sfumato.bundle.reproduction_script import reproduction_script
 from sfumato.bundle.signature import SigningKey
-from sfumato.bundle.target_folder import named_failure, place_of, prepare_output
+from sfumato.bundle.target_folder import named_failure, place_of, prepare_output, shelters
 from sfumato.core.file_metadata import parquet_metadata, seed_warning
 from sfumato.core.method import Makes
 from sfumato.core.outcome import mark_lost_on_failure, mark_saved, spend_summary
-from sfumato.disk_space import shelters
 from sfumato.errors import (
     BundleError,
     KeptElsewhereError,

@@ -85,6 +85,6 @@ def require_free_page(out: str | None, what: str) -> None:
     ]
     if problems:
         raise TableError(f"the page cannot be written to {out!r}", problems, "choose another --out")
-    from sfumato.bundle.private_files import require_free_path
+    from sfumato.bundle.target_folder import require_free_path
 
     require_free_path(out, what)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from sfumato.arrays import Counts
-from sfumato.core.outcome import mark_lost_on_failure
+from sfumato.core.outcome import mark_lost_on_failure, mark_saved
 from sfumato.core.purchases import UNRECORDED_PURCHASE, cost_words
 from sfumato.core.release import UNRECORDED, LedgerChoice, check_seed, open_ledger, scales_of
 from sfumato.core.schema_assumptions import clamping_notes
@@ -29,17 +29,10 @@ from sfumato.dp_schema.domains import (
 from sfumato.dp_schema.plan import DetectionLimits, SchemaPlan, schema_plan, validated_budget
 from sfumato.dp_schema.run import NoisyCounter
 from sfumato.dp_schema.type_histogram import CERTAIN_SIGMAS, InferredForm, infer_form
-from sfumato.errors import (
-    MissingEntryError,
-    NoLedgerWarning,
-    SfumatoError,
-    TableError,
-    TooLittleSeenError,
-    UnmarkedBundleWarning,
-)
+from sfumato.errors import NoLedgerWarning, TableError, TooLittleSeenError
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.exact import Number, format_fraction
-from sfumato.privacy.ledger import Entry, Ledger
+from sfumato.privacy.ledger import Entry
 from sfumato.privacy.noise import require_samplable
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
@@ -117,10 +110,7 @@ class Prepared:
 
     def buy(self, ledger: LedgerChoice, seed: int | None, by: str | None) -> Bought:
         """Buy: record the cost, then count."""
-        randomness = Randomness.of(check_seed(seed))
-        return _bought(
-            _SchemaPurchase(self.opened, self.order, randomness, self.left_out, confirming_person(by)), ledger
-        )
+        return _bought(_SchemaPurchase(self, Randomness.of(check_seed(seed)), confirming_person(by)), ledger)
 
 
 def prepared(
@@ -133,9 +123,14 @@ def prepared(
     dialect: Mapping[str, Any] | None = None,
     **facts: Any,
 ) -> Prepared:
-    """Return a purchase of this table, ready to be made; refuse one that would foreseeably show nothing."""
+    """Return a purchase of this table by its header alone; refuse one that would foreseeably show nothing."""
     facts = {"adjacency": "add-remove", "rows": None, "person": None, "rows_per_person": 1, **facts}
-    purchase = Prepared(*_ordered(source, epsilon, delta, name, columns, facts, dialect or {}))
+    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
+    opened = open_source(source, Dialect.of(dialect or {}), infer=False, names=asked)
+    require_right_delimiter(opened)
+    budget = validated_budget(epsilon, delta, facts["rows_per_person"])
+    header, left_out = _header(opened, name or opened.name, columns, facts)
+    purchase = Prepared(opened, schema_plan(header, opened.engine.table.schema(), *budget), left_out)
     purchase.foresight.require(about_rows)
     return purchase
 
@@ -143,18 +138,6 @@ def prepared(
 def forecast_schema(source: Any, *order: Any, **facts: Any) -> DetectionLimits:
     """Forecast what a purchase can detect, from the header of a table alone; its arguments are those of `prepared`."""
     return prepared(source, *order, **facts).foresight
-
-
-def _ordered(
-    source: Any, epsilon: Any, delta: Any, name: Any, columns: Any, facts: dict[str, Any], options: Mapping[str, Any]
-) -> tuple[Source, SchemaPlan, tuple[str, ...]]:
-    """Return the source, what of it would be bought, and what no schema can describe: by its header alone."""
-    asked = None if columns is None else [*columns, *([facts["person"]] if facts["person"] else [])]
-    opened = open_source(source, Dialect.of(options), infer=False, names=asked)
-    require_right_delimiter(opened)
-    budget = validated_budget(epsilon, delta, facts["rows_per_person"])
-    header, left_out = _header(opened, name or opened.name, columns, facts)
-    return opened, schema_plan(header, opened.engine.table.schema(), *budget), left_out
 
 
 def _header(
@@ -186,12 +169,14 @@ def _is_counted(kind: Any) -> bool:
 class _SchemaPurchase:
     """Everything that a purchase is made with."""
 
-    opened: Source
-    order: SchemaPlan
+    prepared: Prepared
     randomness: Randomness
-    left_out: tuple[str, ...]
     by: str
     """Who buys: known before anything is spent."""
+
+    @property
+    def order(self) -> SchemaPlan:
+        return self.prepared.order
 
     @property
     def header(self) -> Schema:
@@ -199,7 +184,7 @@ class _SchemaPurchase:
 
     @property
     def counter(self) -> NoisyCounter:
-        return NoisyCounter(self.opened.engine, self.header, self.randomness)
+        return NoisyCounter(self.prepared.opened.engine, self.header, self.randomness)
 
 
 def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
@@ -209,28 +194,15 @@ def _bought(purchase: _SchemaPurchase, ledger: LedgerChoice) -> Bought:
     require_samplable(scales_of(events), purchase.randomness.seed is not None)
     if book is not None and events:
         book.check(name, events)
-    require_readable_rows(purchase.opened.engine, purchase.header)
+    require_readable_rows(purchase.prepared.opened.engine, purchase.header)
     purchase.counter.rehearse(purchase.order.forms)
     entries = book.spend(name, events) if book is not None and events else ()
     with mark_lost_on_failure(book, entries):
         bought = _described(purchase, events, tuple(_paid(purchase, event, entries) for event in events))
     if book is not None and entries:
-        _mark(book, entries, bought.schema)
+        sealed = hashlib.sha256(bought.schema.to_toml().encode()).hexdigest()
+        mark_saved(book, entries, sealed, "the facts are bought")
     return bought
-
-
-def _mark(book: Ledger, entries: Sequence[Entry], schema: Schema) -> None:
-    """Tell the ledger what the spend came to. The facts are paid for whatever happens: a failure is a warning,
-    but for a spend that the ledger does not hold.
-    """
-    try:
-        book.mark_saved(entries, hashlib.sha256(schema.to_toml().encode()).hexdigest())
-    except MissingEntryError:
-        raise
-    except SfumatoError as error:
-        warnings.warn(
-            UnmarkedBundleWarning(f"the facts are bought, but the ledger was not told: {error.headline}"), stacklevel=4
-        )
 
 
 def require_readable_rows(engine: Engine, header: Schema) -> None:
@@ -272,14 +244,14 @@ def _described(purchase: _SchemaPurchase, events: Sequence[Event], paid: tuple[P
     header, stamp = purchase.header, purchase.randomness.stamp
     schema = Schema(
         header.name,
-        tuple(_in_words(column, purchase.opened) for column in columns),
+        tuple(_in_words(column, purchase.prepared.opened) for column in columns),
         adjacency=header.adjacency,
         rows=header.rows,
         person=header.person,
         rows_per_person=header.rows_per_person,
         source=header.source,
         confirmation=Confirmation(purchase.by, dt.datetime.now(dt.UTC).date()),
-        notes=(*([stamp] if stamp else []), *purchase.left_out, *notes),
+        notes=(*([stamp] if stamp else []), *purchase.prepared.left_out, *notes),
         purchases=paid,
     )
     return Bought(schema, rows)

@@ -8,9 +8,9 @@ read off the lower ones and nothing cancels.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,35 +23,31 @@ NEGLIGIBLE_TAIL = 1e-18
 """Mass beyond which a law's support is cut where sums over it are taken."""
 
 
-class NoiseLaw(Protocol):
-    """A symmetric law of rounded noise on the integers."""
+class NoiseLaw(ABC):
+    """A symmetric law of rounded noise on the integers: its distribution function, and what follows from it."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+                raise PlanError(
+                    f"{name} must be a number above 0, found {value!r}", next_step=f"give {name} such as 1.0"
+                )
+
+    @abstractmethod
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
-        ...
+
+    @abstractmethod
+    def _least(self, threshold: float | None) -> float:
+        """Return the least rounded sum of count and noise that survives a threshold."""
 
     def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
         """Return the probability that a count survives: by default, that it rounds to at least 1."""
-        ...
+        return self.cdf(np.asarray(counts) - self._least(threshold))
 
     def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
         """Return the probability that a count vanishes."""
-        ...
-
-    def pmf(self, k: ArrayLike) -> FloatArray:
-        """Return the probability that the rounded noise is ``k``."""
-        ...
-
-    def reach(self) -> int:
-        """Return a bound that the noise exceeds with negligible probability."""
-        ...
-
-
-class _Symmetric:
-    """What follows from the distribution function of a symmetric integer law."""
-
-    def cdf(self, k: ArrayLike) -> FloatArray:
-        raise AssertionError("each law gives its own distribution function")
+        return self.cdf(self._least(threshold) - 1 - np.asarray(counts))
 
     def pmf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is ``k``."""
@@ -71,33 +67,18 @@ class _Symmetric:
         return high
 
 
-class _Continuous(_Symmetric):
+class _Continuous(NoiseLaw):
     """A count survives where count + noise > threshold; 0.5 means that it rounds to at least 1."""
 
-    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count survives."""
-        return self.cdf(np.asarray(counts) - (0.5 if threshold is None else threshold) - 0.5)
-
-    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count vanishes."""
-        return self.cdf((0.5 if threshold is None else threshold) - np.asarray(counts) - 0.5)
+    def _least(self, threshold: float | None) -> float:
+        return 1 if threshold is None else threshold + 0.5
 
 
-class _Discrete(_Symmetric):
+class _Discrete(NoiseLaw):
     """A count survives where count + noise >= threshold, a whole number; 1 by default."""
 
-    def survival(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count survives."""
-        return self.cdf(np.asarray(counts) - math.ceil(1 if threshold is None else threshold))
-
-    def vanishing(self, counts: ArrayLike, threshold: float | None = None) -> FloatArray:
-        """Return the probability that a count vanishes."""
-        return self.cdf(math.ceil(1 if threshold is None else threshold) - 1 - np.asarray(counts))
-
-
-def _positive(value: float, what: str) -> None:
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PlanError(f"{what} must be a number above 0, found {value!r}", next_step=f"give {what} such as 1.0")
+    def _least(self, threshold: float | None) -> float:
+        return 1 if threshold is None else math.ceil(threshold)
 
 
 @dataclass(frozen=True)
@@ -110,10 +91,6 @@ class Laplace(_Continuous):
 
     epsilon: float
     sensitivity: float = 1
-
-    def __post_init__(self) -> None:
-        _positive(self.epsilon, "epsilon")
-        _positive(self.sensitivity, "sensitivity")
 
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
@@ -128,10 +105,6 @@ class Geometric(_Discrete):
 
     epsilon: float
     sensitivity: float = 1
-
-    def __post_init__(self) -> None:
-        _positive(self.epsilon, "epsilon")
-        _positive(self.sensitivity, "sensitivity")
 
     @property
     def ratio(self) -> float:
@@ -153,9 +126,6 @@ class Gaussian(_Continuous):
 
     sigma: float
 
-    def __post_init__(self) -> None:
-        _positive(self.sigma, "sigma")
-
     def cdf(self, k: ArrayLike) -> FloatArray:
         """Return the probability that the rounded noise is at most ``k``."""
         return special.ndtr((np.asarray(k, dtype=float) + 0.5) / self.sigma)
@@ -166,9 +136,6 @@ class DiscreteGaussian(_Discrete):
     """Discrete Gaussian noise: P(k) proportional to exp(-k^2 / 2 sigma^2)."""
 
     sigma: float
-
-    def __post_init__(self) -> None:
-        _positive(self.sigma, "sigma")
 
     @cached_property
     def _lower(self) -> FloatArray:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from sfumato.bundle.description import Banner
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.private_files import require_free_path, save_private_file
+from sfumato.bundle.target_folder import require_free_path, save_private_file
 from sfumato.formatting import capitalize_first, counted, format_number, percent
 from sfumato.metrics.confidence import Interval
 from sfumato.privacy.accounting.privacy_curve import PrivacyCurve

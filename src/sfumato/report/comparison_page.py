@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfumato.bundle.description import Banner
-from sfumato.bundle.private_files import require_free_path, save_private_file
+from sfumato.bundle.target_folder import require_free_path, save_private_file
 from sfumato.evaluate.compare.result import Comparison
 from sfumato.formatting import capitalize_first, format_number
 from sfumato.report.blocks import (

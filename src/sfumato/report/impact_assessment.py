@@ -9,12 +9,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.description import PublicRelease, citation
+from sfumato.bundle.description import PublicRelease, budget_text, citation, cost_statement
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.bundle.layout import statement_files
-from sfumato.bundle.private_files import require_free_path, save_private_file
 from sfumato.bundle.read import open_bundle
+from sfumato.bundle.target_folder import require_free_path, save_private_file
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.verify_quality import read_statement
 from sfumato.errors import BundleError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sfumato.bundle.cost_statement import ledger_sentence
+from sfumato.bundle.description import ledger_sentence
 from sfumato.bundle.document import ReleaseDocument
 from sfumato.formatting import capitalize_first, percent
 from sfumato.privacy.accounting.guarantee import Guarantee

@@ -30,8 +30,8 @@ class FileFormat(NamedTuple):
 
 
 TEXT, PARQUET, JSON = f"{READERS}.text_files:open_text", f"{READERS}.files:open_parquet", f"{READERS}.files:open_json"
-LABELLED = f"{READERS}.spss_stata_sas:open_statistical"
-WORKBOOK = FileFormat(f"{READERS}.spreadsheets:open_workbook", (), ".xlsx", f"{WRITERS}:write_xlsx", "xlsxwriter")
+LABELLED = f"{READERS}.child_process:open_statistical"
+WORKBOOK = FileFormat(f"{READERS}.child_process:open_workbook", (), ".xlsx", f"{WRITERS}:write_xlsx", "xlsxwriter")
 FILE_FORMATS: dict[str, FileFormat] = {
     "csv": FileFormat(TEXT, several=True),
     "parquet": FileFormat(PARQUET, (b"PAR1",), several=True),

@@ -3,7 +3,7 @@
 A draft marks every fact that it took from the rows, or from what a file says of its columns, with a fingerprint. What
 still has the fingerprint when a person confirms the schema is as the rows or the file had it; what was changed is that
 person's word. Fingerprints stay in the draft: of a bound they could be guessed, so a confirmed schema says only which
-facts were taken from where. ``USES`` has every field of a schema; a field that is not there has no provenance.
+facts were taken from where.
 """
 
 from __future__ import annotations
@@ -29,35 +29,6 @@ WORD_FACTS = ("description", "unit", "value_labels")
 """What a file or a person says of a column to its readers; no cell follows from it."""
 TABLE_FACTS = ("columns", "encoding")
 """What a draft decides about the whole table by its rows: which columns there are, and how the text is encoded."""
-Use = Literal["fact", "words", "stated", "file", "marks", "inside"]
-USES: Mapping[str, Mapping[str, Use]] = {
-    "Column": {
-        **dict.fromkeys(FACTS, "fact"),
-        **dict.fromkeys(WORD_FACTS, "words"),
-        **dict.fromkeys(("bins", "outside"), "stated"),
-        **dict.fromkeys(("source", "bought", "from_rows", "from_file", "drafted"), "marks"),
-        "name": "file",
-    },
-    "Schema": {
-        "columns": "fact",
-        **dict.fromkeys(("name", "adjacency", "rows", "person", "rows_per_person"), "stated"),
-        **dict.fromkeys(("description", "contact", "licence", "custodian", "use", "region"), "stated"),
-        **dict.fromkeys(
-            ("is_draft", "confirmation", "person_candidates", "notes", "from_rows", "drafted", "purchases"), "marks"
-        ),
-        **dict.fromkeys(("rules", "source"), "inside"),
-    },
-    "Dialect": {
-        "encoding": "fact",
-        **dict.fromkeys(("decimal", "thousands", "date_format", "missing"), "stated"),
-        **dict.fromkeys(("delimiter", "sheet", "format"), "file"),
-    },
-    "Rule": {"check": "fact", "map": "stated", **dict.fromkeys(("source", "drafted", "from_rows"), "marks")},
-}
-"""How each field of a schema has a provenance: a fact that a draft marks where it takes it from rows; words, which it
-marks where a file has them; what only a person states; what a file declares for all rows alike (its names, its header,
-its format); the marks of provenance themselves, which are told to nobody or are true as they stand; or what holds
-fields of its own."""
 FINGERPRINT_DIGITS = 12
 OF_FILE = " file"
 """How the mark of a fact ends that the file told."""

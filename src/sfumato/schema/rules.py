@@ -27,7 +27,6 @@ from sfumato.schema.column import Column
 from sfumato.schema.column_checks import is_text
 from sfumato.schema.functional_dependence import (
     WORD,
-    DependenceMap,
     FunctionalDependence,
     column_name,
     dependence_map,
@@ -37,7 +36,7 @@ from sfumato.schema.functional_dependence import (
     validate_map,
 )
 from sfumato.schema.provenance import FINGERPRINT_DIGITS, Provenance, fingerprint
-from sfumato.schema.rule_backends import ArrayBackend, EngineBackend, RuleBackend, balanced_reduce
+from sfumato.schema.rule_backends import ArrayBackend, EngineBackend, RuleBackend, TypeCheckBackend, balanced_reduce
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -161,17 +160,15 @@ class Rule:
         """Names of the columns that the rule reads, in order of first appearance."""
         if self.dependence is not None:
             return tuple(dict.fromkeys(self.dependence))
-        names: dict[str, None] = {}
-        self.evaluate(_NameCollector(names))
-        return tuple(names)
+        collector: Any = _NameCollector()
+        self.evaluate(collector)
+        return tuple(collector.names)
 
     def require_meaning(self, columns: Mapping[str, Column | None]) -> None:
         """Type-check a rule: refuse unknown columns and values that cannot be compared.
 
         A column that is there but could not be read is None: nothing is said about it.
         """
-        from sfumato.schema.rule_backends import TypeCheckBackend
-
         self._require_origin()
         if self.dependence is not None:
             self._require_dependence(columns)
@@ -320,23 +317,17 @@ class _Walk:
             raise self.error(f"{text!r} is not a date of the form 2024-12-31") from error
 
 
-@dataclass(frozen=True)
 class _NameCollector:
     """An algebra that computes nothing and remembers the columns."""
 
-    names: dict[str, None]
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
 
     def column(self, name: str) -> None:
         self.names[name] = None
 
-    def literal(self, value: Any) -> None: ...
-    def compare(self, operator: str, left: Any, right: Any) -> None: ...
-    def arithmetic(self, operator: str, left: Any, right: Any) -> None: ...
-    def conjunction(self, left: Any, right: Any) -> None: ...
-    def disjunction(self, left: Any, right: Any) -> None: ...
-    def negation(self, operand: Any) -> None: ...
-    def is_missing(self, operand: Any) -> None: ...
-    def determined(self, lookup: DependenceMap) -> None: ...
+    def __getattr__(self, operation: str) -> Callable[..., None]:
+        return lambda *operands: None
 
 
 TAKEN = ("missing", "col", "implies", "determines", "true", "false")

@@ -164,9 +164,7 @@ class Schema(ReprMixin):
         Every fact is told by the file, and asked about by :meth:`confirm`, until which it is a draft; what cannot be
         carried over stands in ``notes``. ``table`` chooses one of several, ``name`` names it.
         """
-        from sfumato.schema.importing.metadata_file import import_schema
-
-        return cast("Self", import_schema(path, table, name))
+        return cast("Self", load_object(HOOKS["Schema.from_metadata"])(path, table, name))
 
     def confirm(
         self,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.argument_errors import checked_arguments
 from sfumato.errors import SchemaError, TableError
+from sfumato.lazy import HOOKS, load_object
 from sfumato.reprs import ReprMixin
 from sfumato.schema import Schema
 from sfumato.schema.dialect import Dialect
@@ -78,11 +79,9 @@ class Table(ReprMixin):
 
     def _advice(self) -> str:
         """Return what to do about misfits; texts that an option would make readable are told with that option."""
-        from sfumato.table.drafting.dialect_hints import combined_options, dialect_hints
-
         step = "correct the table, widen the schema by public knowledge, or set outside = 'clamp' for a column"
         unread = [v.column for v in self.violations if UNREAD in v.problem and v.column in self.schema]
-        options = combined_options(dialect_hints(self.source, unread)) if unread else ""
+        options = load_object(HOOKS["Table.dialect_hints"])(self.source, unread) if unread else ""
         current = self.source.dialect.as_options()
         return f"say how the file is written: {options}; or {step}" if options not in ("", current) else step
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 import sfumato
 from sfumato import ClusterGeometry, Grid, Ledger, Schema
-from sfumato.core.limits import sample_size
+from sfumato.core.plan import sample_size
 from sfumato.errors import PlanError, SfumatoError, TableError
 from sfumato.mechanisms.noisy_grid import GridPlan
 from sfumato.papers.kmeans_geometry import ClusterGeometryAsPublished, ColumnBounds, published_geometry

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sfumato import errors
 from sfumato.privacy.ledger import Ledger, chain
 from sfumato.privacy.ledger import pre_write_check as ledger_guard
-from sfumato.privacy.ledger.definitions import _sqlite_definitions
+from sfumato.privacy.ledger.store import _sqlite_definitions
 
 CHAIN, ACCOUNTS, HEAD = "sfumato_ledger_chain", "sfumato_ledger_accounts", "sfumato_ledger_head"
 SINCE = {CHAIN: "sequence > 2", HEAD: "sequence > 2", ACCOUNTS: "events > 1"}

@@ -7,7 +7,6 @@ pass over them.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,7 +15,7 @@ from sfumato.bundle.description import PublicRelease, citation, describe_file, d
 from sfumato.bundle.document import Tables
 from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.limitations import limitations
-from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
+from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, json_value, released_files, unique_slugs
 
 CONFORMS = "http://mlcommons.org/croissant/1.0"
 TYPES = {"text": "sc:Text", "whole": "sc:Integer", "number": "sc:Float", "boolean": "sc:Boolean", "date": "sc:Date"}
@@ -129,8 +128,8 @@ def _field(place: str, field: Field, table: ReleasedFile, levels: str | None) ->
         "source": {"fileObject": {"@id": table.listed.parquet}, "extract": {"column": field.name}},
         "valueReference": {"@id": levels} if levels and field.column and field.levels else None,
         "additionalType": field.column.kind if field.column else None,
-        "minValue": _written(low),
-        "maxValue": _written(high),
+        "minValue": json_value(low),
+        "maxValue": json_value(high),
         "unitText": field.column.unit if field.column else None,
         "valueRequired": None if field.column is None else not field.missing,
     }
@@ -144,16 +143,12 @@ def _words(field: Field) -> str:
     return field.label or ""
 
 
-def _written(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
 def _levels(place: str, field: Field) -> dict[str, Any]:
     """Return the record set that lists the levels of a column, with what they mean."""
     labels = dict(field.column.value_labels or ()) if field.column and not field.is_cell else {}
     value = {"@type": "cr:Field", "@id": f"{place}/value", "name": "value", "dataType": TYPES[field.type]}
     meaning = {"@type": "cr:Field", "@id": f"{place}/label", "name": "label", "dataType": "sc:Text"}
-    lines = [{f"{place}/value": _written(level)} for level in field.levels or ()]
+    lines = [{f"{place}/value": json_value(level)} for level in field.levels or ()]
     labelled = [
         {**line, f"{place}/label": str(labels.get(level, level))}
         for line, level in zip(lines, field.levels or (), strict=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any, Literal
 
 from sfumato.bundle.description import PublicRelease, citation, page_warnings
 from sfumato.bundle.document import ExpectedErrors, FileRecord, ReleasedTable
 from sfumato.bundle.ledger_record import LAYOUT, DocumentPart
 from sfumato.bundle.limitations import limitations, noise_half_widths
+from sfumato.bundle.standards.fields import json_value
 from sfumato.core.forecast import Forecast
-from sfumato.privacy.canonical_json import to_jsonable
 from sfumato.privacy.exact import format_fraction
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import delimiter_of, missing_marker, output_encoding
@@ -18,6 +17,10 @@ from sfumato.table.writing.delimited import delimiter_of, missing_marker, output
 VERSION = 1
 MOST_LEVELS = 1000
 """Levels of one column that the card lists; schema.toml has all of them."""
+
+
+SAME_FACTS = ("name", "kind", "unit", "role", "step", "decimals", "missing", "source")
+"""Facts about a column that the card has under the names of the schema."""
 
 
 class ColumnEntry(DocumentPart):
@@ -48,26 +51,15 @@ class ColumnEntry(DocumentPart):
         levels = None if column.is_ordered else column.levels
         mark = missing_marker(subject.schema, column.name) if subject.makes == "rows" else ""
         return cls(
-            name=column.name,
-            kind=column.kind,
+            **{fact: getattr(column, fact) for fact in SAME_FACTS},
             label=column.description,
-            unit=column.unit,
-            role=column.role,
-            bounds=None if column.bounds is None else (_written(column.bounds[0]), _written(column.bounds[1])),
-            step=column.step,
-            decimals=column.decimals,
+            bounds=None if column.bounds is None else (json_value(column.bounds[0]), json_value(column.bounds[1])),
             levels=levels if levels is not None and len(levels) <= MOST_LEVELS else None,
             level_count=None if levels is None else len(levels),
             level_labels={str(value): str(words) for value, words in dict(column.value_labels or {}).items()},
             cells=column.size,
-            missing=column.missing,
             missing_text=mark if column.missing else None,
-            source=column.source,
         )
-
-
-def _written(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, dt.date) else value
 
 
 class TextFile(DocumentPart):
@@ -190,7 +182,7 @@ class DataCard(DocumentPart):
         names = {column.name for column in subject.columns}
         return cls(
             table=schema.name,
-            description=schema.description,
+            **{fact: getattr(schema, fact) for fact in ("description", "contact", "licence")},
             created=document.created_at,
             fingerprint=document.fingerprint,
             software=f"sfumato {document.versions['sfumato']}",
@@ -202,15 +194,13 @@ class DataCard(DocumentPart):
             text_files=TextFile.of(subject),
             columns=tuple(ColumnEntry.of(column, subject) for column in subject.columns),
             rules=tuple(rule.check for rule in schema.rules if subject.makes == "rows" and set(rule.columns) <= names),
-            method=_method(subject),
+            method=MethodEntry(**document.method.model_dump(include=set(MethodEntry.model_fields))),
             guarantee=_guarantee(subject),
             forecast=forecast,
             expected_errors=document.expected_errors,
             noise={name: float(f"{width:.3g}") for name, width in noise_half_widths(subject).items()},
             uses=() if forecast is None else (forecast.verdict,),
             limits=tuple(limitations(subject)),
-            contact=schema.contact,
-            licence=schema.licence,
             confirmed_by=signed.by if signed else None,
             confirmed_on=str(signed.on) if signed else None,
             citation=citation(subject),
@@ -222,22 +212,12 @@ class DataCard(DocumentPart):
         return LAYOUT.text(self.model_dump(mode="json"))
 
 
-def _method(subject: PublicRelease) -> MethodEntry:
-    method = subject.document.method
-    return MethodEntry(
-        name=method.name, summary=method.summary, makes=method.makes, parameters=to_jsonable(method.parameters)
-    )
-
-
 def _guarantee(subject: PublicRelease) -> GuaranteeEntry:
     document, guarantee = subject.document, subject.document.guarantee
     return GuaranteeEntry(
+        **guarantee.model_dump(include={"kind", "delta", "adjacency", "unit"}),
         formal=guarantee.formal,
-        kind=guarantee.kind,
         epsilon=format_fraction(guarantee.exact_epsilon) if guarantee.formal else None,
-        delta=guarantee.delta,
-        adjacency=guarantee.adjacency,
-        unit=guarantee.unit,
         strength=guarantee.band if guarantee.formal else None,
         recorded=document.recorded is not None,
         statement=document.statement,

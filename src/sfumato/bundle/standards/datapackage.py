@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.bundle.description import PublicRelease, description, title
 from sfumato.bundle.document import Tables
 from sfumato.bundle.ledger_record import LAYOUT
-from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, released_files, unique_slugs
+from sfumato.bundle.standards.fields import Field, ReleasedFile, drop_empty, json_value, released_files, unique_slugs
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table.writing.delimited import delimiter_of, missing_marker, output_encoding
@@ -135,9 +135,7 @@ def _constraints(schema: Schema, table: ReleasedFile, field: Field) -> dict[str,
 
 def _bound(value: Any, form: str | None) -> Any:
     """Return a value as the file writes it: a limit is read like any value of its column."""
-    if isinstance(value, dt.date):
-        return value.strftime(form) if form else value.isoformat()
-    return value
+    return value.strftime(form) if form and isinstance(value, dt.date) else json_value(value)
 
 
 def _categories(field: Field) -> list[Any] | None:
@@ -153,5 +151,5 @@ def _extra_properties(field: Field) -> dict[str, Any] | None:
     column = field.column
     if column is None:
         return None
-    bounds = [_bound(end, None) for end in column.bounds] if column.bounds else None
+    bounds = [json_value(end) for end in column.bounds] if column.bounds else None
     return drop_empty({"kind": column.kind, "bounds": bounds, **{key: getattr(column, key) for key in OWN_FACTS}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -118,6 +119,11 @@ def unique_slugs(texts: Iterable[str], otherwise: str) -> Iterator[str]:
             name = f"{plain}-{number}"
         taken.add(name)
         yield name
+
+
+def json_value(value: Any) -> Any:
+    """Return a value as JSON holds it: dates as texts."""
+    return value.isoformat() if isinstance(value, dt.date) else value
 
 
 def drop_empty(facts: Mapping[str, Any]) -> dict[str, Any]:

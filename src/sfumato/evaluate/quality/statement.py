@@ -26,8 +26,8 @@ from sfumato.bundle.quality_statement import (
     statement_note,
 )
 from sfumato.bundle.read import open_bundle
+from sfumato.bundle.target_folder import refuse_full_disks, shelters
 from sfumato.core.outcome import mark_lost_on_failure, mark_saved, spend_summary
-from sfumato.disk_space import refuse_full_disks, shelters
 from sfumato.errors import BundleError, KeptElsewhereError, ModelError
 from sfumato.evaluate.quality.noisy_metrics import metrics_of
 from sfumato.evaluate.quality.questions import PublicFacts, Questions

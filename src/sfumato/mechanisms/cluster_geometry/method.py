@@ -14,12 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.argument_errors import checked_parameters
 from sfumato.constraints.contradictions import refuse_contradictions
-from sfumato.core.limits import (
-    MOST_CLUSTERS,
-    MOST_EXPECTED,
-    assumed_row_count,
-    refuse_several_rows_per_person,
-)
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import (
     DEFAULT_DELTA,
@@ -29,7 +23,14 @@ from sfumato.core.parameters import (
     number_problems,
     share_problems,
 )
-from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.plan import (
+    MOST_CLUSTERS,
+    MOST_EXPECTED,
+    Plan,
+    assumed_row_count,
+    check_row_count,
+    refuse_several_rows_per_person,
+)
 from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
 from sfumato.mechanisms.cluster_geometry.plan import GeometryPlan, PlannedClusterGeometry

@@ -36,9 +36,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from sfumato.core.limits import BYTES_PER_VALUE, MOST_CLUSTERS
 from sfumato.core.parameters import delta_problems, number_problems, shared_epsilon_problems
-from sfumato.core.plan import Plan, Stage, event_facts, exact_cost, refuse_memory
+from sfumato.core.plan import BYTES_PER_VALUE, MOST_CLUSTERS, Plan, Stage, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.cluster_geometry.principal_plane import BINS
 from sfumato.mechanisms.lattice_sums import KIND, LENGTH, UNIT, lattice_parts, lattice_stage

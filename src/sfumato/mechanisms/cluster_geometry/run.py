@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import project_counts
 from sfumato.constraints.draw_rows import sample_values
-from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
-from sfumato.core.plan import Plan
+from sfumato.core.plan import Plan, sample_size
 from sfumato.mechanisms.cluster_geometry import compiled_loops
 from sfumato.mechanisms.cluster_geometry import principal_plane as plane_stage
 from sfumato.mechanisms.cluster_geometry.geometry import PrivateGeometry, StandardisedSpace

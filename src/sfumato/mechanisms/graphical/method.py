@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
 from sfumato.core.parameters import DEFAULT_DELTA, check_parameters, delta_or_default
-from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.plan import Plan, check_row_count, sample_size
 from sfumato.errors import PlanError
 from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.graphical.candidates import Candidates, compile_candidates

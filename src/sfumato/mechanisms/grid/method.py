@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from sfumato.argument_errors import checked_parameters
 from sfumato.constraints.contradictions import refuse_contradictions
 from sfumato.constraints.draw_rows import sample_values
-from sfumato.core.limits import (
-    MOST_EXPECTED,
-    assumed_row_count,
-    refuse_several_rows_per_person,
-    sample_size,
-)
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import (
     check_parameters,
@@ -22,7 +16,18 @@ from sfumato.core.parameters import (
     number_problems,
     pure_delta_problems,
 )
-from sfumato.core.plan import Plan, Stage, check_row_count, event_facts, exact_cost, refuse_memory
+from sfumato.core.plan import (
+    MOST_EXPECTED,
+    Plan,
+    Stage,
+    assumed_row_count,
+    check_row_count,
+    event_facts,
+    exact_cost,
+    refuse_memory,
+    refuse_several_rows_per_person,
+    sample_size,
+)
 from sfumato.mechanisms.noisy_grid import GridPlan
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number

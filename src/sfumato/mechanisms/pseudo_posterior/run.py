@@ -32,9 +32,8 @@ from sfumato.constraints.draw_rows import (
     rule_notes,
     sample_values,
 )
-from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
-from sfumato.core.plan import Plan
+from sfumato.core.plan import Plan, sample_size
 from sfumato.mechanisms.noisy_marginals import measure_marginals
 from sfumato.mechanisms.pseudo_posterior.clipped_posterior import RegressionDraw
 from sfumato.mechanisms.pseudo_posterior.dirichlet_levels import LevelShares

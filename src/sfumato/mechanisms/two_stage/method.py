@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.argument_errors import checked_parameters
-from sfumato.core.limits import MOST_EXPECTED, assumed_row_count, refuse_several_rows_per_person
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import (
     DEFAULT_DELTA,
@@ -21,7 +20,7 @@ from sfumato.core.parameters import (
     epsilon_problems,
     number_problems,
 )
-from sfumato.core.plan import Plan, check_row_count
+from sfumato.core.plan import MOST_EXPECTED, Plan, assumed_row_count, check_row_count, refuse_several_rows_per_person
 from sfumato.core.registry import PublishedForm
 from sfumato.errors import PlanError
 from sfumato.mechanisms.two_stage.column_roles import ColumnRoles

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sfumato.constraints.contradictions import refuse_contradictions
-from sfumato.core.limits import BYTES_PER_VALUE
 from sfumato.core.parameters import delta_problems, shared_epsilon_problems
-from sfumato.core.plan import Plan, event_facts, exact_cost, refuse_memory
+from sfumato.core.plan import BYTES_PER_VALUE, Plan, event_facts, exact_cost, refuse_memory
 from sfumato.errors import PlanError
 from sfumato.mechanisms.lattice_sums import KIND, LENGTH, UNIT, lattice_parts, lattice_stage
 from sfumato.mechanisms.two_stage.gaussian_copula import bins_for

@@ -13,9 +13,8 @@ import numpy as np
 
 from sfumato.arrays import IntArray
 from sfumato.constraints.draw_rows import sample_values
-from sfumato.core.limits import sample_size
 from sfumato.core.method import Output
-from sfumato.core.plan import Plan
+from sfumato.core.plan import Plan, sample_size
 from sfumato.errors import TableError
 from sfumato.mechanisms.lattice_sums import LENGTH, noisy_sums
 from sfumato.mechanisms.two_stage import gaussian_copula as inputs_stage

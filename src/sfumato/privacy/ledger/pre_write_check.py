@@ -38,8 +38,7 @@ from sfumato.privacy.ledger.chain import (
     rows_between,
     stored_accounts,
 )
-from sfumato.privacy.ledger.definitions import definition_problems
-from sfumato.privacy.ledger.store import CHAIN, GENESIS
+from sfumato.privacy.ledger.store import CHAIN, GENESIS, definition_problems
 
 ROWS_REREAD = 2000
 """Rows that are read again before a write."""

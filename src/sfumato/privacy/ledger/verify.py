@@ -24,9 +24,8 @@ from sfumato.privacy.ledger.chain import (
     rows,
     stored_accounts,
 )
-from sfumato.privacy.ledger.definitions import definition_problems
 from sfumato.privacy.ledger.spend_outcomes import OUTCOME_KINDS, read_outcome
-from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS
+from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS, definition_problems
 
 ONLY_SOUND = "only a ledger that holds can be upgraded; nothing was changed, and docs/ledger.md says how to go on"
 

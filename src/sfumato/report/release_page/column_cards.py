@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import FloatArray
+from sfumato.bundle.description import noise_by_stage
 from sfumato.bundle.document import MainNumber, ReleaseDocument
-from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
+from sfumato.core.plan import StageNoise
 from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import format_significant
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS

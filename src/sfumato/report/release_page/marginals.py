@@ -11,8 +11,9 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.arrays import Counts, FloatArray
+from sfumato.bundle.description import noise_by_stage
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.stage_noise import StageNoise, noise_by_stage
+from sfumato.core.plan import StageNoise
 from sfumato.formatting import format_number
 from sfumato.report.cards import (
     MISSING,

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sfumato.bundle.cost_statement import budget_text, cost_statement
-from sfumato.bundle.description import replanned_forecast, warnings_of
+from sfumato.bundle.description import budget_text, cost_statement, replanned_forecast, warnings_of
 from sfumato.bundle.document import ReleaseDocument, Tables
 from sfumato.bundle.layout import PAGES
-from sfumato.bundle.stage_noise import StageNoise
 from sfumato.core.method import HasTrueValues, Method
-from sfumato.core.plan import UNSUMMED, Stage
+from sfumato.core.plan import UNSUMMED, Stage, StageNoise
 from sfumato.formatting import capitalize_first, format_number, percent, percent_fixed
 from sfumato.privacy.accounting.accountant import basic_composition
 from sfumato.privacy.exact import format_fraction, to_fraction

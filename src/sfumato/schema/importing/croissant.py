@@ -15,27 +15,11 @@ from sfumato.schema.importing.metadata_model import (
     number,
 )
 
+WHOLE = ("Integer", "integer", *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)))
 TYPES: dict[str, Type] = {
-    "Text": "text",
-    "string": "text",
-    "URL": "text",
-    "Integer": "whole",
-    "integer": "whole",
-    "Int8": "whole",
-    "Int16": "whole",
-    "Int32": "whole",
-    "Int64": "whole",
-    "UInt8": "whole",
-    "UInt16": "whole",
-    "UInt32": "whole",
-    "UInt64": "whole",
-    "Float": "number",
-    "Number": "number",
-    "Float16": "number",
-    "Float32": "number",
-    "Float64": "number",
-    "double": "number",
-    "decimal": "number",
+    **dict.fromkeys(("Text", "string", "URL"), "text"),
+    **dict.fromkeys(WHOLE, "whole"),
+    **dict.fromkeys(("Float", "Number", "Float16", "Float32", "Float64", "double", "decimal"), "number"),
     "Boolean": "boolean",
     "Date": "date",
 }

@@ -7,13 +7,13 @@ no number: 01067 is a place, and would come back as 1067.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.schema.column_checks import LARGEST_WHOLE
 from sfumato.table.drafting.lexicon import NAMED, PERSONAL_PATTERNS, has_word, matches_pattern, split_name
-from sfumato.table.engines.engine import Answers, Engine, NamedAggregate, distinct_values, run_aggregates
+from sfumato.table.engines.engine import Answers, Engine, Question, distinct_values, run_aggregates
 
 COLUMNS_AT_ONCE = 100
 """Columns that one query asks about: engines plan wider ones slowly."""
@@ -33,8 +33,6 @@ FIRST_WRITTEN_DAY, LAST_WRITTEN_DAY = 18_000_101, 21_991_231
 SHORTEST_ADDRESS = len("a@b.de")
 LEAST_UNIQUENESS = 0.01
 """Texts that repeat more often than this are no addresses of people."""
-Question = tuple[str, Any]
-"""The name of a question, and the expression that answers it."""
 InferredType = Literal["number", "date", "boolean", "text", "unknown"]
 
 
@@ -96,27 +94,28 @@ def profile_columns(engine: Engine, names: Sequence[str]) -> list[ColumnProfile]
 def _look(engine: Engine, names: Sequence[str], rows: int) -> list[ColumnProfile]:
     table = engine.table.select(list(names))
     profiles = [ColumnProfile(name, table[name], rows, engine.streams) for name in names]
-    for question in (_first, _second):
-        _note(profiles, run_aggregates(engine, table, _measures(profiles, table, question)))
+    for questions in (_first, _second):
+        _ask(engine, table, profiles, questions)
     for one in profiles:
         one.reading = _reading(one)
     described = [one for one in profiles if one.reading != "unknown"]
     # Read once for all questions, or each question would repeat how.
     values = table.select(**{one.name: _value(one) for one in described}) if described else table
-    for question in (_bounds, _values):
-        _note(described, run_aggregates(engine, values, _measures(described, values, question)))
+    for questions in (_bounds, _values):
+        _ask(engine, values, described, questions)
     return profiles
 
 
-def _note(profiles: Sequence[ColumnProfile], answers: Mapping[str, Answers]) -> None:
+def _ask(
+    engine: Engine,
+    table: Any,
+    profiles: Sequence[ColumnProfile],
+    questions: Callable[[ColumnProfile, Any], Iterable[Question]],
+) -> None:
+    """Add to each profile the answers to the questions about its column."""
+    answers = run_aggregates(engine, table, {one.name: questions(one, table[one.name]) for one in profiles})
     for one in profiles:
         one.facts |= answers.get(one.name, {})
-
-
-def _measures(
-    profiles: Sequence[ColumnProfile], table: Any, question: Callable[[ColumnProfile, Any], Iterable[Question]]
-) -> list[NamedAggregate]:
-    return [((one.name, words), measure) for one in profiles for words, measure in question(one, table[one.name])]
 
 
 def _value(profile: ColumnProfile) -> Any:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.table.engines.engine import run_aggregates
 from sfumato.table.sources import Source
 from sfumato.table.sources.normalise_text import BACK, FRONT, SIGN
 
@@ -22,7 +23,6 @@ FIRST_ROWS = 10_000
 """Rows that show how a column is written."""
 MOST_KINDS = 2_000
 """Distinct texts of a column that are looked at."""
-COLUMNS_AT_ONCE = 50
 MOST = 0.8
 """Share of a column's texts that must read as numbers, or as dates, before they are called so."""
 FEW_CODES = 8
@@ -154,14 +154,13 @@ def dialect_hints(opened: Source, names: Sequence[str]) -> dict[str, DialectHint
     ways = {name: _way(look, opened.dialect) for name, look in looks.items()}
     asked = [name for name in texts if ways[name] or looks[name].missing]
     values = {word: name for name, look in looks.items() if not look.is_ordered for word in look.marks}
-    hints: dict[str, DialectHint] = {}
-    for start in range(0, len(asked), COLUMNS_AT_ONCE):
-        batch = asked[start : start + COLUMNS_AT_ONCE]
-        row = _counts(opened, {name: (ways[name], looks[name].missing) for name in batch})
-        for i, name in enumerate(batch):
-            counts = {key: int(row[f"{key}{i}"] or 0) for key in ("texts", "written", "marked", "missing")}
-            hints[name] = _hint(name, looks[name], ways[name], counts, opened.dialect, values)
-    return hints
+    counts = _counts(opened, {name: (ways[name], looks[name].missing) for name in asked})
+    return {name: _hint(name, looks[name], ways[name], counts[name], opened.dialect, values) for name in asked}
+
+
+def suggested_options(opened: Source, names: Sequence[str]) -> str:
+    """Return one line with the options that would turn these columns into numbers or dates; empty where none would."""
+    return combined_options(dialect_hints(opened, names))
 
 
 def combined_options(hints: Mapping[str, DialectHint]) -> str:
@@ -292,18 +291,23 @@ def _date_way(look: _TextShapes, dialect: Dialect) -> _NumberStyle | None:
     return _NumberStyle(Dialect(date_format=best[0] + time), pattern, pattern, "look like dates")
 
 
-def _counts(opened: Source, asked: Mapping[str, tuple[_NumberStyle | None, tuple[str, ...]]]) -> Mapping[str, Any]:
-    """Count over all rows, in one query, how many texts each column has and how many its way and marks explain."""
+def _counts(
+    opened: Source, asked: Mapping[str, tuple[_NumberStyle | None, tuple[str, ...]]]
+) -> dict[str, dict[str, int]]:
+    """Count over all rows how many texts each column has, and how many its way and marks explain."""
     table = opened.engine.table
-    bare = table.select(**{f"t{i}": table[name].strip() for i, name in enumerate(asked)})
-    measures: dict[str, Any] = {}
-    for i, (way, missing) in enumerate(asked.values()):
-        text = bare[f"t{i}"]
-        measures[f"texts{i}"] = (text != "").sum()
-        measures[f"written{i}"] = text.re_search(way.pattern if way else NEVER).sum()
-        measures[f"marked{i}"] = text.re_search(way.marked if way else NEVER).sum()
-        measures[f"missing{i}"] = text.isin(missing or ("",)).sum()
-    return opened.engine.aggregate(bare.aggregate(**measures)).to_pylist()[0]
+    bare = table.select(**{name: table[name].strip() for name in asked}) if asked else table
+    questions = {
+        name: (
+            ("texts", (bare[name] != "").sum()),
+            ("written", bare[name].re_search(way.pattern if way else NEVER).sum()),
+            ("marked", bare[name].re_search(way.marked if way else NEVER).sum()),
+            ("missing", bare[name].isin(missing or ("",)).sum()),
+        )
+        for name, (way, missing) in asked.items()
+    }
+    answers = run_aggregates(opened.engine, bare, questions)
+    return {name: {question: int(count or 0) for question, count in each.items()} for name, each in answers.items()}
 
 
 def _hint(

@@ -33,8 +33,7 @@ def with_number_marks(opened: Source, columns: Sequence[Column]) -> tuple[Column
     table = opened.raw.table
     asked = [column for column in columns if column.role != "identifier" and table[column.name].type().is_string()]
     probes = {column.name: _Written(column, table[column.name], opened.dialect) for column in asked}
-    measures = [((name, asked), measure) for name, one in probes.items() for asked, measure in one.questions()]
-    answers = run_aggregates(opened.raw, table, measures)
+    answers = run_aggregates(opened.raw, table, {name: one.questions() for name, one in probes.items()})
     return tuple(probes[c.name].settled(answers[c.name]) if c.name in answers else c for c in columns)
 
 
@@ -102,9 +101,9 @@ def with_written_formats(opened: Source, columns: Sequence[Column]) -> tuple[Col
     table = opened.engine.table
     forms = {column.name: _FormatProbe(column, table[column.name]) for column in columns}
     for questions in (_FormatProbe.looks, _FormatProbe.counts, _FormatProbe.parts):
-        measures = [((name, asked), measure) for name, form in forms.items() for asked, measure in questions(form)]
-        for name, answers in run_aggregates(opened.engine, table, measures).items():
-            plain = {asked: a if isinstance(a, list) else int(a or 0) for asked, a in answers.items()}
+        asked = {name: questions(form) for name, form in forms.items()}
+        for name, answers in run_aggregates(opened.engine, table, asked).items():
+            plain = {question: a if isinstance(a, list) else int(a or 0) for question, a in answers.items()}
             forms[name].answers.update(plain)
     return with_number_marks(opened, [form.settled() for form in forms.values()])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -175,18 +175,19 @@ class EngineView(Engine):
 AGGREGATES_PER_QUERY = 600
 """Measures that one query takes: engines plan larger ones slowly."""
 Answers = dict[str, Any]
-NamedAggregate = tuple[tuple[str, str], Any]
-"""The column, the name of the question, and the expression that answers it."""
+Question = tuple[str, Any]
+"""The name of a question, and the expression that answers it."""
 
 
-def run_aggregates(engine: Engine, table: Any, measures: Sequence[NamedAggregate]) -> dict[str, Answers]:
-    """Run named aggregates in few queries; return the answers by column and question."""
+def run_aggregates(engine: Engine, table: Any, questions: Mapping[str, Iterable[Question]]) -> dict[str, Answers]:
+    """Ask questions about columns in few queries; return the answers by column and question."""
+    measures = [(name, question, measure) for name, asked in questions.items() for question, measure in asked]
     answers: dict[str, Answers] = {}
     for start in range(0, len(measures), AGGREGATES_PER_QUERY):
         part = measures[start : start + AGGREGATES_PER_QUERY]
-        query = table.aggregate(**{f"m{i}": measure for i, (_, measure) in enumerate(part)})
+        query = table.aggregate(**{f"m{i}": measure for i, (_, _, measure) in enumerate(part)})
         row = engine.aggregate(query).to_pylist()[0]
-        for i, ((name, question), _) in enumerate(part):
+        for i, (name, question, _) in enumerate(part):
             answers.setdefault(name, {})[question] = _plain(row[f"m{i}"])
     return answers
 

@@ -32,34 +32,36 @@ READABLE = {magic: name for name, each in FILE_FORMATS.items() for magic in each
 AS_CSV = "save the table as CSV or Parquet there, and give that file"
 IN_R = "in R, write.csv(table, 'table.csv', row.names = FALSE) makes a file that can be read"
 IN_PYTHON = "load it in Python and give the frame: sfumato.read(frame, schema); or save it as Parquet"
-UNSUPPORTED_FORMATS: tuple[tuple[bytes, str, str], ...] = (
-    (b"X\n\x00\x00", "an R data file (RDS)", IN_R),
-    (b"RDX2\n", "an R workspace (RData)", IN_R),
-    (b"RDX3\n", "an R workspace (RData)", IN_R),
-    (b"%PDF", "a PDF document", "give the table that it was printed from; a printed table cannot be read back"),
-    (b"\xff\xd8\xff", "a JPEG picture", "give the table itself, not a picture of it"),
-    (b"\x89PNG", "a PNG picture", "give the table itself, not a picture of it"),
-    (b"GIF8", "a GIF picture", "give the table itself, not a picture of it"),
-    (b"\x89HDF", "an HDF5 file", IN_PYTHON),
-    (b"Obj\x01", "an Avro file", IN_PYTHON),
-    (b"ORC", "an ORC file", IN_PYTHON),
-    (b"FEA1", "a Feather file of the first version", IN_PYTHON),
-    (b"\xd9\xd5\x05\xf9", "the journal of an SQLite database", "give the database file itself, without -journal"),
-    (b"7\x7f\x06\x82", "the log of an SQLite database", "give the database file itself, without -wal"),
-    (b"7\x7f\x06\x83", "the log of an SQLite database", "give the database file itself, without -wal"),
-    (b"\x80\x02", "a Python pickle, which could run code when it is loaded", IN_PYTHON),
-    (b"\x80\x03", "a Python pickle, which could run code when it is loaded", IN_PYTHON),
-    (b"\x80\x04", "a Python pickle, which could run code when it is loaded", IN_PYTHON),
-    (b"\x80\x05", "a Python pickle, which could run code when it is loaded", IN_PYTHON),
-    (b"\x93NUMPY", "a NumPy array", IN_PYTHON),
-    (b"MATLAB", "a MATLAB file", AS_CSV),
-    (b"\x00\x01\x00\x00Standard", "a Microsoft Access database", AS_CSV),
-    (b"Rar!", "a RAR archive", "take the table out of the archive, and give that file"),
-    (b"7z\xbc\xaf", "a 7z archive", "take the table out of the archive, and give that file"),
-    (b"\x7fELF", "a program", "give a table"),
-    (b"MZ", "a program", "give a table"),
-    (b"{\\rtf", "a text document (RTF)", AS_CSV),
-    (b"PGDMP", "a dump of a PostgreSQL database", "restore it, and give the table: \\copy t to 't.csv' csv header"),
+UNSUPPORTED_FORMATS: tuple[tuple[tuple[bytes, ...], str, str], ...] = (
+    ((b"X\n\x00\x00",), "an R data file (RDS)", IN_R),
+    ((b"RDX2\n", b"RDX3\n"), "an R workspace (RData)", IN_R),
+    ((b"%PDF",), "a PDF document", "give the table that it was printed from; a printed table cannot be read back"),
+    ((b"\xff\xd8\xff",), "a JPEG picture", "give the table itself, not a picture of it"),
+    ((b"\x89PNG",), "a PNG picture", "give the table itself, not a picture of it"),
+    ((b"GIF8",), "a GIF picture", "give the table itself, not a picture of it"),
+    ((b"\x89HDF",), "an HDF5 file", IN_PYTHON),
+    ((b"Obj\x01",), "an Avro file", IN_PYTHON),
+    ((b"ORC",), "an ORC file", IN_PYTHON),
+    ((b"FEA1",), "a Feather file of the first version", IN_PYTHON),
+    ((b"\xd9\xd5\x05\xf9",), "the journal of an SQLite database", "give the database file itself, without -journal"),
+    (
+        (b"7\x7f\x06\x82", b"7\x7f\x06\x83"),
+        "the log of an SQLite database",
+        "give the database file itself, without -wal",
+    ),
+    (
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        "a Python pickle, which could run code when it is loaded",
+        IN_PYTHON,
+    ),
+    ((b"\x93NUMPY",), "a NumPy array", IN_PYTHON),
+    ((b"MATLAB",), "a MATLAB file", AS_CSV),
+    ((b"\x00\x01\x00\x00Standard",), "a Microsoft Access database", AS_CSV),
+    ((b"Rar!",), "a RAR archive", "take the table out of the archive, and give that file"),
+    ((b"7z\xbc\xaf",), "a 7z archive", "take the table out of the archive, and give that file"),
+    ((b"\x7fELF", b"MZ"), "a program", "give a table"),
+    ((b"{\\rtf",), "a text document (RTF)", AS_CSV),
+    ((b"PGDMP",), "a dump of a PostgreSQL database", "restore it, and give the table: \\copy t to 't.csv' csv header"),
 )
 """How files begin that cannot be read, what they are, and what to do."""
 OFFICE = {
@@ -78,8 +80,8 @@ def detect_format(path: str, head: bytes, file: BinaryIO | None = None) -> str:
     known = detect_compression(head) or _by_first_bytes(READABLE, head) or _other(path, head, file)
     if known:
         return known
-    for magic, what, step in UNSUPPORTED_FORMATS:
-        if head.startswith(magic) and not (magic.isalpha() and _is_texty(head)):
+    for magics, what, step in UNSUPPORTED_FORMATS:
+        if any(head.startswith(magic) and not (magic.isalpha() and _is_texty(head)) for magic in magics):
             raise unsupported_format_error(path, what, step)
     _refuse_markup(path, head)
     return _json_kind(path, head) or "csv"
@@ -230,31 +232,32 @@ def _zstd(path: str, mode: str) -> Any:
 
 def decompressed_file(path: str, member: str | int | None) -> tuple[str, str]:
     """Return a file that can be opened, and its format; archives give the member that was asked for."""
-    head = first_bytes(path)
+    kind = _kind_of(path)
+    return _plain(path, _extracted(path, member)) if kind == "zip" else _uncompressed(path, kind)
+
+
+def _kind_of(path: str) -> str:
     with open(path, "rb") as file:
-        kind = detect_format(path, head, file)
-    if kind == "zip":
-        return _plain(path, _extracted(path, member))
-    return (path, kind) if kind not in PACKED.values() else _unpressed(path, kind)
+        return detect_format(path, first_bytes(path), file)
 
 
 def _plain(path: str, inner: str) -> tuple[str, str]:
     """Return a file that came out of an archive, which may be pressed together, but is no archive again."""
-    head = first_bytes(inner)
-    with open(inner, "rb") as file:
-        kind = detect_format(inner, head, file)
+    kind = _kind_of(inner)
     if kind == "zip":
         raise TableError(f"{path!r} holds another archive", next_step="take the table out of it, and give that file")
-    return (inner, kind) if kind not in PACKED.values() else _unpressed(inner, kind)
+    return _uncompressed(inner, kind)
 
 
-def _unpressed(path: str, pressed: str) -> tuple[str, str]:
-    """Return a text as it is where the engine unpacks it itself; anything else is unpacked here."""
+def _uncompressed(path: str, kind: str) -> tuple[str, str]:
+    """Return a file as it is where it is plain or the engine unpacks it; anything else is unpacked here."""
+    if kind not in PACKED.values():
+        return path, kind
     with open_decompressed(path) as file:
         head = file.read(HEAD)
         if not head:
             raise TableError(f"{path!r} holds nothing", next_step="give a file with a header line and rows")
-        if pressed in STREAMED_COMPRESSIONS and format_inside(path, head) in ("csv", "jsonl", "json"):
+        if kind in STREAMED_COMPRESSIONS and format_inside(path, head) in ("csv", "jsonl", "json"):
             return path, format_inside(path, head)
         inner = scratch_file(Path(path).stem or "table")
         _copied(file, inner, head)

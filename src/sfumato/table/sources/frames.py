@@ -11,6 +11,7 @@ from sfumato.table.engines import engine_over
 from sfumato.table.engines.duckdb import DuckDBEngine
 from sfumato.table.engines.engine import Engine, engine_errors
 from sfumato.table.sources.foreign import arrow_from_pandas, is_open_type
+from sfumato.table.sources.normalise_text import sql_identifier
 from sfumato.table.sources.scratch_space import connect
 from sfumato.table.sources.source import FORMATS, Source, require_unique_columns
 
@@ -83,7 +84,7 @@ def _open_duckdb(relation: Any) -> Source:
 def uuids_as_text(relation: Any) -> Any:
     """Return a relation whose UUIDs are texts: that is how they are shown, but not how DuckDB compares them."""
     kinds = zip(relation.columns, relation.types, strict=True)
-    names = ['"' + name.replace('"', '""') + '"' for name, kind in kinds if str(kind) == "UUID"]
+    names = [sql_identifier(name) for name, kind in kinds if str(kind) == "UUID"]
     casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in names)
     return relation.project(f"* REPLACE ({casts})") if casts else relation
 

@@ -32,6 +32,7 @@ from sfumato.schema.dialect import Dialect
 from sfumato.schema.file_formats import FILE_FORMATS
 from sfumato.table.column_expressions import cast_to_kind
 from sfumato.table.sources import open_source
+from sfumato.table.sources.normalise_text import sql_identifier
 from sfumato.table.writing.delimited import DelimitedFile, compute
 from sfumato.table.writing.frames import value_array
 
@@ -152,11 +153,11 @@ def write_sqlite(path: Path, table: pa.Table, schema: Schema) -> None:
     """Write a database with one table, named as in the source, or like the schema."""
     kinds = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
     named = schema.source.sheet if isinstance(schema.source.sheet, str) else schema.name
-    columns = ", ".join(f"{_identifier(n)} {_sql_kind(schema[n], kinds)}" for n in table.column_names)
+    columns = ", ".join(f"{sql_identifier(n)} {_sql_kind(schema[n], kinds)}" for n in table.column_names)
     places = ", ".join("?" * table.num_columns)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"CREATE TABLE {_identifier(named)} ({columns})")
-        connection.executemany(f"INSERT INTO {_identifier(named)} VALUES ({places})", _sql_rows(table))  # noqa: S608
+        connection.execute(f"CREATE TABLE {sql_identifier(named)} ({columns})")
+        connection.executemany(f"INSERT INTO {sql_identifier(named)} VALUES ({places})", _sql_rows(table))  # noqa: S608
 
 
 def _sql_kind(column: Column, kinds: dict[str, str]) -> str:
@@ -167,10 +168,6 @@ def _sql_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     for batch in table.to_batches():
         for row in batch.to_pylist():
             yield tuple(value.isoformat() if isinstance(value, dt.date) else value for value in row.values())
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def write_xlsx(path: Path, table: pa.Table, schema: Schema) -> None:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sfumato.argument_errors import checked_parameters
 from sfumato.constraints.contradictions import refuse_contradictions
 from sfumato.constraints.draw_rows import shuffle_rows
-from sfumato.core.limits import MOST_CLUSTERS
 from sfumato.core.method import Makes, Output
 from sfumato.core.parameters import check_parameters, epsilon_problems, number_problems, word_problems
-from sfumato.core.plan import ExposurePlan, Plan, refuse_memory
+from sfumato.core.plan import MOST_CLUSTERS, ExposurePlan, Plan, refuse_memory
 from sfumato.mechanisms.cluster_geometry.method import example_columns, geometry_columns
 from sfumato.papers.kmeans_geometry.published.algorithm import (
     LABEL,

@@ -24,7 +24,7 @@ from sfumato.privacy import noise
 from sfumato.privacy.accounting.zcdp import ZCDPFilter
 from sfumato.privacy.noise.noise_recorder import active_recorder
 from sfumato.risk.auditing.lower_bounds import Claim, Point, betting_lower_bound
-from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
+from sfumato.risk.auditing.runs import audit_schema, worst_cases
 
 pytestmark = pytest.mark.statistical
 

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from sfumato.arrays import Counts
 from sfumato.core.outcome import mark_lost_on_failure, mark_saved
-from sfumato.core.purchases import UNRECORDED_PURCHASE, cost_words
 from sfumato.core.release import UNRECORDED, LedgerChoice, check_seed, open_ledger, scales_of
-from sfumato.core.schema_assumptions import clamping_notes
+from sfumato.core.schema_assumptions import UNRECORDED_PURCHASE, clamping_notes, cost_words
 from sfumato.dp_schema.domains import (
     ROWS_PER_CELL,
     NoisyHistogram,

@@ -15,9 +15,8 @@ from sfumato.privacy.exact import at_most, format_fraction
 from sfumato.progress import report_progress
 from sfumato.risk.attacks.attack import AttackAttempt, AttackOptions, Attempts, check_trials
 from sfumato.risk.attacks.registry import ON_RELEASE
-from sfumato.risk.on_release.judge import judge_attacks, strongest_of, verdict_of
 from sfumato.risk.on_release.people import AttackTargets, read_attack_targets
-from sfumato.risk.on_release.result import ReleaseAttackReport
+from sfumato.risk.on_release.result import ReleaseAttackReport, judge_attacks, strongest_of, verdict_of
 from sfumato.risk.simulated.membership_game import seeded_stream
 from sfumato.schema import Schema
 

@@ -19,8 +19,7 @@ from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.privacy.exact import format_fraction
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.provenance import KIND_FACTS, Confirmation
-from sfumato.schema.provenance_summary import (
+from sfumato.schema.confirm import (
     WHOLE,
     FactProvenance,
     SchemaProvenance,
@@ -28,6 +27,7 @@ from sfumato.schema.provenance_summary import (
     list_names,
     was_or_were,
 )
+from sfumato.schema.provenance import KIND_FACTS, Confirmation
 from sfumato.schema.purchase import Purchase, unpaid
 
 MOST_SOURCES = 4

@@ -5,16 +5,42 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from sfumato.papers import PAPERS, paper
-from sfumato.papers.compute import parts_text
 from sfumato.papers.reproduce_verb import reproduce
 from sfumato.papers.result import Reproduction
 
 FILE = re.compile(r'"([\w.]+\.csv(?:\.gz)?)"')
+
+
+def parts_text(parts: Sequence[str]) -> str:
+    """Return the names of figures and tables in a few words.
+
+    >>> parts_text(["figure 1", "figure 2", "figure 3", "figure S1", "table IV"])
+    'figures 1 to 3, S1; table IV'
+    """
+    named: dict[str, list[str]] = {}
+    for part in parts:
+        kind, _, number = part.partition(" ")
+        named.setdefault(kind, []).append(number)
+    words = [f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(_runs(numbers))}" for kind, numbers in named.items()]
+    return "; ".join(words)
+
+
+def _runs(numbers: Sequence[str]) -> list[str]:
+    """Return plain numbers in order, three or more in a row as one run, then everything else as it is."""
+    runs: list[list[int]] = []
+    for number in sorted(int(number) for number in numbers if number.isdigit()):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]
+    return [*(word for run in words for word in run), *(number for number in numbers if not number.isdigit())]
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +135,8 @@ def test_the_help_lists_the_parts_files_and_options_that_a_paper_has(name):
     parts = module.parts()
     assert parts_text(parts) == listed.parts
     folder = Path(module.__file__).parent
-    read = {file for path in folder.glob("*.py") for file in FILE.findall(path.read_text(encoding="utf-8"))}
+    texts = [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix in (".py", ".toml")]
+    read = {file for text in texts for file in FILE.findall(text)}
     assert read == set(listed.files)
     known = inspect.signature(module.reproduce).parameters
     assert {option for option in ("repeats", "deep") if option in known} == {

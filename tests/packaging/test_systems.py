@@ -31,7 +31,7 @@ def test_memory_that_is_not_told_leaves_a_stated_limit(silent, monkeypatch):
 
 
 def test_an_exact_solve_is_not_refused_where_free_memory_is_not_told(silent):
-    from sfumato.papers.two_stage.learners.kernel_ridge import KernelRidge
+    from sfumato.papers.two_stage.learners.regressors import KernelRidge
 
     assert KernelRidge(method="exact").is_exact(10**6)
 

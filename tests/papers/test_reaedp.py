@@ -34,6 +34,7 @@ from sfumato.papers.reaedp.entropy_sensitivity import largest_entropy_change, sa
 from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.histograms import (
     PRICES,
+    UNRATE,
     Sources,
     baseline_errors,
     bins_from_data,
@@ -310,7 +311,7 @@ def test_the_draws_test_would_notice_twice_the_noise(sources: Sources):
 
 
 def test_table_s3_rows_are_reproduced(sources: Sources):
-    prices, unrate = noisy_histogram_run(sources.prices), noisy_histogram_run(sources.unrate)
+    prices, unrate = noisy_histogram_run(sources.prices), noisy_histogram_run(sources.column(UNRATE))
     assert (prices.entropy, prices.noisy_entropy) == pytest.approx((3.48735, 3.51554), abs=5e-6)
     assert (round(prices.entropy, 4), round(unrate.entropy, 4)) == (3.4873, 4.0457)
     assert (round(prices.noisy_entropy, 4), round(unrate.noisy_entropy, 4)) == (3.5155, 4.0894)

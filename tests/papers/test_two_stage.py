@@ -40,7 +40,7 @@ from sfumato.papers.two_stage.errata import (
 from sfumato.papers.two_stage.figures import deviations
 from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
 from sfumato.papers.two_stage.price_metrics import mapd
-from sfumato.papers.two_stage.prices import PRINTED_RATIO, estimate, measured_prices, printed_ratios
+from sfumato.papers.two_stage.prices import PRINTED, estimate, measured_prices, printed_ratios
 from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
 from sfumato.papers.two_stage.trial import simulated_trial, tvd_1_w20
 from sfumato.risk.interval_disclosure import interval_disclosure
@@ -113,7 +113,7 @@ def test_networks_are_measured_as_other_stages_are(monkeypatch: pytest.MonkeyPat
 
 
 def test_profit_ratios_are_the_printed_ones():
-    assert (100 * printed_ratios()).round(2).tolist() == list(PRINTED_RATIO)
+    assert (100 * printed_ratios()).round(2).tolist() == PRINTED["ratio"]
 
 
 def test_prices_have_the_pattern_of_tables_4_and_8():

@@ -15,8 +15,7 @@ from sfumato.evaluate.calibrate import calibrate
 from sfumato.example import codebook, households
 from sfumato.mechanisms.mean_curve import MeanCurve
 from sfumato.papers.two_stage import TwoStageAsPublished
-from sfumato.papers.two_stage.blend_curves import blend_curves
-from sfumato.papers.two_stage.blend_page import blend_page
+from sfumato.papers.two_stage.blend_curves import blend_curves, blend_page
 from sfumato.report.attack_page import attack_page
 from sfumato.report.calibration_page import calibration_page
 from sfumato.report.comparison_page import comparison_page

@@ -11,8 +11,7 @@ import pytest
 import sfumato
 from sfumato.errors import RiskError
 from sfumato.papers.two_stage import TwoStageAsPublished
-from sfumato.papers.two_stage.blend_curves import BlendCurves, blend_curves
-from sfumato.papers.two_stage.blend_page import blend_page
+from sfumato.papers.two_stage.blend_curves import BlendCurves, blend_curves, blend_page
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 

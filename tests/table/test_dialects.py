@@ -163,7 +163,7 @@ bounds = [2019-01-01, 2020-12-31]
     with pytest.raises(TableError) as caught:
         sfumato.read(path, schema).require_valid()
     assert caught.value.next_step.startswith(
-        "say how the file is written: --decimal ',' --date-format %d.%m.%Y; or mend the table"
+        "say how the file is written: --decimal ',' --date-format %d.%m.%Y; or correct the table"
     )
 
 

@@ -23,7 +23,7 @@ class PaperRecord:
     home: str
     about: str
     parts: str
-    """Its figures and tables, as :func:`sfumato.papers.compute.parts_text` writes them."""
+    """Its figures and tables, plain numbers in runs: ``figures 1 to 3, S1; table IV``."""
     authors: tuple[str, ...]
     title: str
     year: int

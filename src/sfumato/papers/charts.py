@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -87,27 +87,19 @@ def line_chart(
     at: Sequence[float],
     heights: Mapping[str, Sequence[float]],
     label: str = "",
-    rules: tuple[tuple[str, float], ...] = (),
-    logarithmic: bool = True,
-    top: float | None = None,
-    bottom: float | None = None,
-    muted_first: bool = False,
+    *,
     digits: int | None = None,
+    logarithmic: bool = True,
+    **look: Any,
 ) -> Chart:
-    """Return lines over common x values; ``axes`` are the titles of x and y, ``digits`` those that heights keep."""
-    return Chart(
-        kind="lines",
-        title=title,
-        label=label or f"{axes[1]} against {axes[0]}: {', '.join(heights)}",
-        x=axes[0],
-        y=axes[1],
-        series=tuple(Series(name=name, x=tuple(at), y=_kept(each, digits)) for name, each in heights.items()),
-        rules=rules,
-        logarithmic=logarithmic,
-        top=top,
-        bottom=bottom,
-        muted_first=muted_first,
-    )
+    """Return lines over common x values; ``axes`` are the titles of x and y, ``digits`` those that heights keep.
+
+    ``look`` are other fields of :class:`Chart`.
+    """
+    lines = tuple(Series(name=name, x=tuple(at), y=_kept(each, digits)) for name, each in heights.items())
+    words = label or f"{axes[1]} against {axes[0]}: {', '.join(heights)}"
+    look |= {"x": axes[0], "y": axes[1], "series": lines, "logarithmic": logarithmic}
+    return Chart(kind="lines", title=title, label=words, **look)
 
 
 def bar_chart(
@@ -116,17 +108,20 @@ def bar_chart(
     labels: Sequence[str],
     heights: Mapping[str, Sequence[float]],
     label: str = "",
-    muted_first: bool = True,
+    *,
     digits: int | None = None,
+    muted_first: bool = True,
 ) -> Chart:
     """Return bars side by side over labels; ``axes`` are the titles of x and y, ``digits`` those that heights keep."""
+    bars = tuple(Series(name=name, y=_kept(each, digits)) for name, each in heights.items())
+    words = label or f"{axes[1]} by {axes[0]}: {', '.join(heights)}"
     return Chart(
         kind="bars",
         title=title,
-        label=label or f"{axes[1]} by {axes[0]}: {', '.join(heights)}",
+        label=words,
         x=axes[0],
         y=axes[1],
-        series=tuple(Series(name=name, y=_kept(each, digits)) for name, each in heights.items()),
+        series=bars,
         labels=tuple(labels),
         muted_first=muted_first,
     )

@@ -101,29 +101,3 @@ def require_repeats(repeats: int | None, default: int) -> int:
     if runs < 2:
         raise PlanError(f"{runs} repeats asked for", next_step="ask for at least 2")
     return runs
-
-
-def parts_text(parts: Sequence[str]) -> str:
-    """Return the names of figures and tables in a few words.
-
-    >>> parts_text(["figure 1", "figure 2", "figure 3", "figure S1", "table IV"])
-    'figures 1 to 3, S1; table IV'
-    """
-    named: dict[str, list[str]] = {}
-    for part in parts:
-        kind, _, number = part.partition(" ")
-        named.setdefault(kind, []).append(number)
-    words = [f"{kind}{'s' if len(numbers) > 1 else ''} {', '.join(_runs(numbers))}" for kind, numbers in named.items()]
-    return "; ".join(words)
-
-
-def _runs(numbers: Sequence[str]) -> list[str]:
-    """Return plain numbers in order, three or more in a row as one run, then everything else as it is."""
-    runs: list[list[int]] = []
-    for number in sorted(int(number) for number in numbers if number.isdigit()):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    words = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]
-    return [*(word for run in words for word in run), *(number for number in numbers if not number.isdigit())]

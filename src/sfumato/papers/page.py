@@ -19,7 +19,6 @@ from sfumato.report.charts import Figure, figure_html
 from sfumato.version import __version__
 
 SMALL, LARGE = 240, 300
-
 """Heights of charts side by side, and of one that has the width of the page."""
 
 

@@ -104,7 +104,7 @@ def test_an_own_model_that_cannot_be_is_refused_before_anything_is_recorded(tabl
     for message, method in wrong.items():
         with pytest.raises(PlanError, match=message):
             sfumato.release(table, method, ledger=book)
-    with pytest.raises(PlanError, match="give it to PseudoPosterior"):
+    with pytest.raises(PlanError, match="family must be a text, found SampledModel"):
         private(family=log_logistic())
     assert book.history() == ()
 

@@ -13,10 +13,15 @@ from scipy import stats
 
 from sfumato.errors import MissingExtra, PlanError
 from sfumato.papers.two_stage.published import deep_generators
-from sfumato.papers.two_stage.published.deep_generators import train_generator
-from sfumato.papers.two_stage.published.diffusion import Diffusion, DiffusionSettings
+from sfumato.papers.two_stage.published.deep_generators import (
+    Diffusion,
+    DiffusionSettings,
+    Gan,
+    GanSettings,
+    critic_scores,
+    train_generator,
+)
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
-from sfumato.papers.two_stage.published.gan import Gan, GanSettings, critic_scores
 from sfumato.papers.two_stage.published.network_training import EarlyStopping, energy_distance, train
 
 needs_jax = pytest.mark.skipif(

@@ -10,6 +10,7 @@ from sfumato.papers.two_stage.learners.radial_kernels import KERNELS, RadialKern
 from sfumato.papers.two_stage.learners.regressors import SECOND_STAGES, fit_regressor
 from sfumato.papers.two_stage.learners.ridge_solvers import (
     InputRange,
+    KernelSpace,
     TargetScaler,
     checked_grid,
     choose_landmarks,
@@ -84,8 +85,8 @@ def test_exact_equals_scikit_learn():
     from sklearn.kernel_ridge import KernelRidge
 
     inputs, targets = simulated(300, 1)
-    kernel, box, standard = RadialKernel("wendland", 1.0, 3), InputRange.of(inputs), TargetScaler.of(targets)
-    fit = fit_exact(kernel, box, standard, inputs, targets, 3e-4)
+    box = InputRange.of(inputs)
+    fit = fit_exact(KernelSpace.of(RadialKernel("wendland", 1.0, 3), inputs, targets), inputs, targets, 3e-4)
     scaled, fresh = box.scaled(inputs), simulated(100, 2)[0]
     theirs = KernelRidge(alpha=300 * 3e-4, kernel="precomputed").fit(
         brute("wendland", np.linalg.norm(scaled[:, None] - scaled[None], axis=2)), targets - targets.mean()
@@ -116,7 +117,8 @@ def test_held_out_moments_equal_refitting():
     landmarks = choose_landmarks(kernel, scaled, 40, "leverage", rng)
     white, _ = whitening(kernel.gram(landmarks, landmarks))
     parts = np.array_split(rng.permutation(200), 5)
-    folds = [moments_of(kernel, landmarks, white, box, standard, inputs, targets, part) for part in parts]
+    space = KernelSpace(kernel, box, standard)
+    folds = [moments_of(space, landmarks, white, inputs, targets, part) for part in parts]
     features, expected = kernel.gram(scaled, landmarks) @ white, 0.0
     for part in parts:
         rest = np.setdiff1d(np.arange(200), part)
@@ -128,10 +130,10 @@ def test_held_out_moments_equal_refitting():
 
 def test_all_rows_as_landmarks_give_the_exact_answer():
     inputs, targets = simulated(150, 5)
-    kernel, box, standard = RadialKernel("wendland", 1.0, 3), InputRange.of(inputs), TargetScaler.of(targets)
+    space = KernelSpace.of(RadialKernel("wendland", 1.0, 3), inputs, targets)
     grid, rng = np.array([1e-3]), np.random.default_rng(0)
-    near, _ = fit_nystrom(kernel, box, standard, inputs, targets, grid, box.scaled(inputs), rng)
-    exact = fit_exact(kernel, box, standard, inputs, targets, 1e-3)
+    near, _ = fit_nystrom(space, inputs, targets, grid, space.box.scaled(inputs), rng)
+    exact = fit_exact(space, inputs, targets, 1e-3)
     assert np.allclose(near.predict(inputs), exact.predict(inputs), atol=1e-7)
 
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import comb
+from math import comb, prod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -305,7 +305,8 @@ def offer_sharpenings(
     used = 1 - budget.share_left + float(share / budget.noise.total)
     for each in candidates.cuttable.offered(list(precision)):
         sizes = [size + size // 2 if c == each.column else size for c, size in enumerate(candidates.sizes)]
-        if ModelSize(sizes, model.cliques).cells <= used * settings.megabytes * 1e6 / BYTES_PER_CELL:
+        fits = ModelSize(sizes, model.cliques).cells <= used * settings.megabytes * 1e6 / BYTES_PER_CELL
+        if fits and 2 * prod(candidates.sizes[column] for column in each.pair) <= LARGEST_TABLE:
             gains[each] = candidates.cuttable.gains(model, each, budget.sigma(share), precision[each.pair] ** -0.5)
     return {each: some for each, some in gains.items() if some}
 

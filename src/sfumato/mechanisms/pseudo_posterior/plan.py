@@ -1,6 +1,6 @@
 """Plan of a private posterior: how the target is drawn, shares of the budget, notes.
 
-Nothing here sees a row; :mod:`sfumato.mechanisms.pseudo_posterior.run` does what is planned here, and proves it.
+Nothing here sees a row; :mod:`sfumato.mechanisms.pseudo_posterior.method` does what is planned here, and proves it.
 """
 
 from __future__ import annotations

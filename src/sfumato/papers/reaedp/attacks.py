@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.entropy import shannon
-from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Numbers, Sources, bins_from_data, part
 from sfumato.papers.reaedp.published import published_pair
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.risk.attacks import (
     AttackResult,
     FreshReferenceLinkage,
@@ -31,6 +30,7 @@ from sfumato.risk.homogeneity import Laplace
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 TRIALS, RUNS = 200, 5
 OUR_TRIALS = 4000
+KINDS = ("membership", "linkage")
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,14 @@ def figure_7(sources: Sources) -> Part:
     counts = bins_from_data(sources.prices)
     printed, ours = published_attacks(counts), corrected_attacks(counts)
     at_one = EPSILONS.index(1.0)
+    best, ceilings = ([rate(epsilon) for epsilon in EPSILONS] for rate in (optimal_rate, dp_ceiling))
     numbers = {
+        "attacks": [{"kind": kind} for kind in KINDS],
+        "printed": printed,
+        "ours": [
+            {"row": point, "optimum": optimum, "neighbours": neighbour_rate(point.epsilon), "ceiling": ceiling}
+            for point, optimum, ceiling in zip(ours, best, ceilings, strict=True)
+        ],
         "pairs": TRIALS,
         "runs": RUNS,
         "seed": SEED,
@@ -156,63 +163,18 @@ def figure_7(sources: Sources) -> Part:
     return part(
         "figure 7",
         numbers,
-        values=(_published_values(printed), _our_values(ours)),
-        charts=(_chart("membership", printed, ours), _chart("linkage", printed, ours)),
+        drawn=[
+            (EPSILONS, {**_accuracies(printed, ours, kind), "best attack, exact": best, "ceiling": ceilings})
+            for kind in KINDS
+        ],
     )
 
 
-def _published_values(printed: tuple[PrintedAttackPoint, ...]) -> ValueTable:
-    rows = tuple(
-        (f"{p.epsilon:g}", f"{p.accuracy:.3f} ± {p.half_width:.3f}", f"{p.auc:.3f}", f"{p.linkage:.3f}")
-        for p in printed
-    )
-    return value_table(
-        "Published protocol, run again",
-        ("epsilon", "accuracy on training data", "AUC", "linkage to itself"),
-        rows,
-        words=0,
-    )
-
-
-def _our_values(ours: tuple[CorrectedAttackPoint, ...]) -> ValueTable:
-    rows = tuple(
-        (
-            f"{c.epsilon:g}",
-            *(
-                f"{r.rate:.3f} ({r.interval.low:.3f}, {r.interval.high:.3f})"
-                for r in (c.learnt, c.linkage, c.likelihood)
-            ),
-            f"{optimal_rate(c.epsilon):.4f}",
-            f"{neighbour_rate(c.epsilon):.4f}",
-            f"{dp_ceiling(c.epsilon):.4f}",
-        )
-        for c in ours
-    )
-    header = ("epsilon", "learnt", "linkage", "likelihood ratio", "exact", "one added record", "ceiling")
-    return value_table(
-        "Corrected: fresh releases, with 95 % intervals; the best attack exactly, also on true neighbours",
-        header,
-        rows,
-        words=0,
-    )
-
-
-def _chart(kind: str, printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...]) -> Chart:
+def _accuracies(
+    printed: tuple[PrintedAttackPoint, ...], ours: tuple[CorrectedAttackPoint, ...], kind: str
+) -> dict[str, list[float]]:
     member = kind == "membership"
-    heights = {
+    return {
         "published protocol": [p.accuracy if member else p.linkage for p in printed],
         "corrected": [(c.learnt if member else c.linkage).rate for c in ours],
-        "best attack, exact": [optimal_rate(epsilon) for epsilon in EPSILONS],
-        "ceiling": [dp_ceiling(epsilon) for epsilon in EPSILONS],
     }
-    return line_chart(
-        kind,
-        ("epsilon", "accuracy"),
-        EPSILONS,
-        heights,
-        f"Accuracy of {kind} attacks against epsilon.",
-        rules=(("guessing", 0.5),),
-        top=1.0,
-        bottom=0.45,
-        muted_first=True,
-    )

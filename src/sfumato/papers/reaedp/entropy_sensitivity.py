@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from sfumato.entropy import sensitivity
-from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Counts, Sources, part
 from sfumato.papers.reaedp.published import published_bound, published_renyi_bound
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
+from sfumato.papers.texts import DrawnValues
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 SAMPLED_SIZES = (50, 100, 200, 500, 1000)
 SAMPLED_CELLS = (10, 20, 30)
 TRIALS = 5
-ORDERS = (0.5, 1.5, 2.0, 3.0, 5.0, 10.0)
-PRINTED_CONSTANTS = (2.89, 8.66, 5.77, 4.33, 3.61, 3.21)
+PRINTED_CONSTANTS = {0.5: 2.89, 1.5: 8.66, 2.0: 5.77, 3.0: 4.33, 5.0: 3.61, 10.0: 3.21}
+"""C of table S1 by the order."""
 RECORDS, CELLS = 1000, 30
+GRID = (2, 3, 4, 6, 8, 11, 16, 22, 30, 45, 64, 100)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,26 @@ class Sampled:
     m: int
     mean: float
     largest: float
+
+    @property
+    def exact(self) -> float:
+        """The exact sensitivity."""
+        return float(sensitivity(self.n, self.m))
+
+    @property
+    def bound(self) -> float:
+        """The printed bound."""
+        return published_bound(self.n)
+
+    @property
+    def to_bound(self) -> float:
+        """The mean change over the bound."""
+        return self.mean / self.bound
+
+    @property
+    def to_exact(self) -> float:
+        """The largest change over the exact sensitivity."""
+        return self.largest / self.exact
 
 
 def largest_entropy_change(counts: Counts) -> float:
@@ -66,80 +88,47 @@ def smallest_violation(order: float, n: int = RECORDS) -> int | None:
     """
     bound = published_renyi_bound(n, order)
 
-    def breaks(cells: int) -> bool:
-        return sensitivity(n, cells, order) > bound
-
-    # The exact sensitivity cannot fall when cells are added, so the first violation is found by halving.
-    low, high = 1, 2
-    while not breaks(high):
-        if high >= n:
-            return None
-        low, high = high, min(2 * high, n)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if breaks(middle) else (middle, high)
-    return high
+    # The exact sensitivity cannot fall when cells are added.
+    first = bisect_right(range(2, n + 1), bound, key=lambda cells: sensitivity(n, cells, order)) + 2
+    return first if first <= n else None
 
 
 def figure_3(_: Sources) -> Part:
     """Return figure 3: the printed bound against n, beside the exact sensitivity."""
     exact, bound = [float(sensitivity(n, CELLS)) for n in SIZES], [published_bound(n) for n in SIZES]
     loose = [b / e for b, e in zip(bound, exact, strict=True)]
-    rows = tuple(
-        (f"{n:,}", f"{e:.9f}", f"{b:.9f}", f"{b / e:.3f}") for n, e, b in zip(SIZES, exact, bound, strict=True)
-    )
-    numbers = {"bounds": (bound[0], bound[-1]), "exact": (exact[0], exact[-1]), "loose": (min(loose), max(loose))}
+    numbers = {
+        "sizes": [
+            {"n": n, "exact": e, "bound": b, "ratio": b / e} for n, e, b in zip(SIZES, exact, bound, strict=True)
+        ],
+        "bounds": (bound[0], bound[-1]),
+        "exact": (exact[0], exact[-1]),
+        "loose": (min(loose), max(loose)),
+    }
     return part(
         "figure 3",
         numbers,
-        values=(value_table("Replacement of one record, bits", ("n", "exact", "printed (4)", "ratio"), rows, words=0),),
-        charts=(_bound_chart(bound, exact),),
-    )
-
-
-def _bound_chart(bound: list[float], exact: list[float]) -> Chart:
-    return line_chart(
-        "",
-        ("records n", "bits"),
-        SIZES,
-        {"printed bound, (4)": bound, "exact, h2(1/n)": exact},
-        "Entropy sensitivity against n: printed bound and exact.",
-        muted_first=True,
+        drawn=[(SIZES, {"printed bound, (4)": bound, "exact, h2(1/n)": exact})],
     )
 
 
 def figure_4(_: Sources) -> Part:
     """Return figure 4: sampled sensitivities beside the bound and the exact value."""
     found = sampled_sensitivities()
-    rows = tuple(
-        (
-            f"{s.n:,}",
-            str(s.m),
-            f"{s.mean:.4f}",
-            f"{s.largest:.4f}",
-            f"{sensitivity(s.n, s.m):.4f}",
-            f"{published_bound(s.n):.4f}",
-            f"{s.mean / published_bound(s.n):.2f}",
-            f"{s.largest / sensitivity(s.n, s.m):.2f}",
-        )
-        for s in found
-    )
-    header = ("n", "m", "sampled mean", "sampled max", "exact", "printed (4)", "mean / printed", "max / exact")
-    to_bound = [s.mean / published_bound(s.n) for s in found]
+    to_bound = [s.to_bound for s in found]
     spans = "; ".join(
         f"{min(ratios):.2f} to {max(ratios):.2f} (m = {m})"
         for m in SAMPLED_CELLS
-        if (ratios := [s.largest / sensitivity(s.n, m) for s in found if s.m == m])
+        if (ratios := [s.to_exact for s in found if s.m == m])
     )
     return part(
         "figure 4",
-        {"trials": TRIALS, "seed": SEED, "to_bound": (min(to_bound), max(to_bound)), "spans": spans},
-        charts=_sampled_charts(found),
-        values=(value_table("Largest change of entropy, bits", header, rows, words=0),),
+        {"found": found, "trials": TRIALS, "seed": SEED, "to_bound": (min(to_bound), max(to_bound)), "spans": spans},
+        drawn=_sampled_values(found),
     )
 
 
-def _sampled_charts(found: tuple[Sampled, ...]) -> tuple[Chart, ...]:
+def _sampled_values(found: tuple[Sampled, ...]) -> list[DrawnValues]:
     means = [float(np.mean([s.mean for s in found if s.n == n])) for n in SAMPLED_SIZES]
     largest = [max(s.largest for s in found if s.n == n) for n in SAMPLED_SIZES]
     bound = [published_bound(n) for n in SAMPLED_SIZES]
@@ -148,72 +137,39 @@ def _sampled_charts(found: tuple[Sampled, ...]) -> tuple[Chart, ...]:
         "mean / printed bound": [a / b for a, b in zip(means, bound, strict=True)],
         "max / exact": [a / b for a, b in zip(largest, exact, strict=True)],
     }
-    return (
-        line_chart(
-            "change of entropy",
-            ("records n", "bits"),
-            SAMPLED_SIZES,
-            {"printed bound, (4)": bound, "exact": exact, "sampled max": largest, "sampled mean": means},
-            "Sampled, exact and printed sensitivity against n.",
-            muted_first=True,
-        ),
-        bar_chart(
-            "ratios",
-            ("records n", "ratio"),
-            [f"{n:,}" for n in SAMPLED_SIZES],
-            ratios,
-            "Ratios of sampled to printed and exact sensitivity by n.",
-        ),
-    )
+    curves = {"printed bound, (4)": bound, "exact": exact, "sampled max": largest, "sampled mean": means}
+    return [(SAMPLED_SIZES, curves), ([f"{n:,}" for n in SAMPLED_SIZES], ratios)]
 
 
 def table_s1(_: Sources) -> Part:
     """Return table S1: the printed Renyi constants, and where they are violated."""
-    orders = (*ORDERS, math.inf)
-    rows = tuple(_renyi_row(order, PRINTED_CONSTANTS[i] if i < len(ORDERS) else None) for i, order in enumerate(orders))
-    header = (
-        "order",
-        "C printed",
-        "C by (17)",
-        f"printed C/n, n = {RECORDS:,}",
-        f"exact, {CELLS} cells",
-        "exact / printed",
-        "violated from",
-    )
     half, printed_half = sensitivity(RECORDS, 2, 0.5), published_renyi_bound(RECORDS, 0.5)
+    printed = {**{order: f"{constant:.2f}" for order, constant in PRINTED_CONSTANTS.items()}, math.inf: "not given"}
     return part(
         "table S1",
-        {"half": half, "printed_half": printed_half, "times": half / printed_half},
-        values=(ValueTable(title="Replacement of one record", header=header, rows=rows, numbers=tuple(range(6))),),
-        charts=(_renyi_chart(),),
+        {
+            "orders": [_renyi_row(order, constant) for order, constant in printed.items()],
+            "half": half,
+            "printed_half": printed_half,
+            "times": half / printed_half,
+        },
+        [(GRID, {f"order {order:g}": _violations(order) for order in (2.0, 3.0, 10.0)})],
     )
 
 
-def _renyi_row(order: float, printed: float | None) -> tuple[str, ...]:
+def _renyi_row(order: float, printed: str) -> dict[str, object]:
     bound, exact = published_renyi_bound(RECORDS, order), sensitivity(RECORDS, CELLS, order)
     first = smallest_violation(order)
-    return (
-        "infinity" if math.isinf(order) else f"{order:g}",
-        "not given" if printed is None else f"{printed:.2f}",
-        f"{bound * RECORDS:.4f}",
-        f"{bound:.6f}",
-        f"{exact:.6f}",
-        f"{exact / bound:.2f}",
-        "never" if first is None else f"{first} cells",
-    )
-
-
-def _renyi_chart() -> Chart:
-    grid = (2, 3, 4, 6, 8, 11, 16, 22, 30, 45, 64, 100)
-    ratios = {
-        f"order {order:g}": [sensitivity(RECORDS, m, order) / published_renyi_bound(RECORDS, order) for m in grid]
-        for order in (2.0, 3.0, 10.0)
+    return {
+        "order": "infinity" if math.isinf(order) else f"{order:g}",
+        "printed": printed,
+        "constant": bound * RECORDS,
+        "bound": bound,
+        "exact": exact,
+        "ratio": exact / bound,
+        "violated": "never" if first is None else f"{first} cells",
     }
-    return line_chart(
-        "exact sensitivity / printed bound, n = 1,000",
-        ("cells", "ratio"),
-        grid,
-        ratios,
-        "Ratio of the exact Renyi sensitivity to the printed bound against the number of cells.",
-        rules=(("violated above 1", 1.0),),
-    )
+
+
+def _violations(order: float) -> list[float]:
+    return [sensitivity(RECORDS, cells, order) / published_renyi_bound(RECORDS, order) for cells in GRID]

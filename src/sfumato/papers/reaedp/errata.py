@@ -6,6 +6,7 @@ from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability import composed_epsilon
 from sfumato.papers.reaedp.attacks import optimal_rate
 from sfumato.papers.reaedp.entropy_sensitivity import SIZES
+from sfumato.papers.reaedp.histograms import DELTA
 from sfumato.papers.reaedp.mean_curves import published_epsilon
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import KS, simulated_rate
@@ -17,8 +18,6 @@ from sfumato.papers.reaedp.published import (
 )
 from sfumato.papers.result import Erratum
 from sfumato.papers.texts import read_errata
-
-DELTA = 1e-5
 
 
 def errata() -> tuple[Erratum, ...]:
@@ -53,6 +52,6 @@ def _mechanism() -> dict[str, object]:
 def _experiments() -> dict[str, object]:
     return {
         "mean_epsilon": published_epsilon(),
-        "rates": ", ".join(f"{simulated_rate(k, 1.0):.3f}" for k in KS),
+        "rates": [simulated_rate(k, 1.0) for k in KS],
         "best_attack": optimal_rate(1.0),
     }

@@ -21,21 +21,13 @@ from sfumato.papers.reaedp.published import published_bound
 from sfumato.papers.texts import written_part
 
 PRICES, UNRATE = "house_prices.csv", "unrate.csv"
-
 COLUMNS = {PRICES: "SalePrice", UNRATE: "UNRATE"}
-
 SEED = 42
-
 """The paper's seed."""
-
 BINS = 30
-
 PUBLIC_RANGE = (0.0, 800_000.0)
-
 """Edges for SalePrice that do not look at the prices."""
-
 Numbers = NDArray[np.float64]
-
 part = partial(written_part, "sfumato.papers.reaedp")
 
 
@@ -55,12 +47,11 @@ class Sources:
     @cached_property
     def prices(self) -> Numbers:
         """Sale prices of 1,460 houses, in the order of the file."""
-        return read_numbers(self.folder, PRICES, [COLUMNS[PRICES]])[0]
+        return self.column(PRICES)
 
-    @cached_property
-    def unrate(self) -> Numbers:
-        """601 monthly unemployment rates."""
-        return read_numbers(self.folder, UNRATE, [COLUMNS[UNRATE]])[0]
+    def column(self, file: str) -> Numbers:
+        """Return the column of a file: sale prices, or 601 monthly unemployment rates."""
+        return read_numbers(self.folder, file, [COLUMNS[file]])[0]
 
 
 def bins_from_data(values: Numbers, bins: int = BINS) -> Counts:
@@ -75,19 +66,12 @@ def public_bins(values: Numbers, bins: int = BINS) -> NDArray[np.int64]:
 
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-
 CELLS = (10, 20, 30, 50, 80)
-
 DELTA = 1e-5
-
 TRIALS, CELL_TRIALS, MANY = 10, 15, 4000
-
 MECHANISMS = ("Laplace", "Gaussian", "synthetic, Laplace", "synthetic, Gaussian")
-
 FLOOR = 1e-9
-
 """The authors' code lifts counts to this before it samples."""
-
 Noise = Callable[[], Numbers]
 
 
@@ -114,6 +98,16 @@ class OneRun:
     def difference(self) -> float:
         """How far the noise moved the entropy."""
         return abs(self.entropy - self.noisy_entropy)
+
+    @property
+    def ratio(self) -> float:
+        """The change over the printed bound."""
+        return self.difference / self.bound
+
+    @property
+    def records(self) -> int:
+        """How many records were counted."""
+        return int(self.counts.sum())
 
 
 def noisy_histogram_run(values: Numbers, epsilon: float = 1.0, seed: int = SEED) -> OneRun:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.papers.charts import Chart, Series, bar_chart, line_chart
+from sfumato.papers.charts import Chart, Series
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources, part
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 
 SIDE = 64
@@ -19,6 +19,7 @@ EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 SHOWN = (0.5, 1.0, 2.0)
 TRIALS = 5
 WINDOW = 8
+MEASURES = {"psnr": "PSNR, dB", "mae": "MAE", "ssim": "SSIM"}
 PROTOCOL: dict[str, object] = {"side": SIDE, "trials": TRIALS, "seed": SEED}
 
 
@@ -95,36 +96,26 @@ def figure_s1(_: Sources) -> Part:
     first, last = found["Laplace"][0], found["Laplace"][-1]
     flat = np.full((SIDE, SIDE), WHITE / 2)
     gaps = [a.psnr - b.psnr for a, b in zip(found["Laplace"], found["Gaussian"], strict=True)]
+    drawn = ("psnr", "mae")
     numbers = {
+        "measures": [{"title": MEASURES[name]} for name in drawn],
+        "qualities": _qualities(found, EPSILONS),
         "first": first,
         "last": last,
         "flat_psnr": psnr(demo_image(), flat),
         "flat_mae": mae(demo_image(), flat),
         "gaps": (min(gaps), max(gaps)),
     }
-    return part("figure S1", PROTOCOL | numbers, values=(_values(found),), charts=_curves(found))
-
-
-def _values(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, ...] = EPSILONS) -> ValueTable:
-    rows = tuple(
-        (f"{epsilon:g}", *(f"{v:.{d}f}" for q in (a, b) for v, d in ((q.psnr, 2), (q.mae, 1), (q.ssim, 3))))
-        for epsilon, a, b in zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
+    return part(
+        "figure S1",
+        PROTOCOL | numbers,
+        [(EPSILONS, _by_noise(found, name)) for name in drawn],
     )
-    header = ("epsilon", *(f"{noise} {metric}" for noise in found for metric in ("PSNR, dB", "MAE", "SSIM")))
-    return value_table("", header, rows, words=0)
 
 
-def _curves(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
-    return tuple(
-        line_chart(
-            title,
-            ("epsilon", title),
-            EPSILONS,
-            _by_noise(found, get),
-            f"{title} against epsilon for two kinds of noise.",
-        )
-        for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"))
-    )
+def _qualities(found: dict[str, tuple[ImageQuality, ...]], epsilons: tuple[float, ...]) -> list[dict[str, object]]:
+    rows = zip(epsilons, found["Laplace"], found["Gaussian"], strict=True)
+    return [{"epsilon": epsilon, "laplace": laplace, "gaussian": gaussian} for epsilon, laplace, gaussian in rows]
 
 
 def _by_noise(found: dict[str, tuple[ImageQuality, ...]], measure: str) -> dict[str, list[float]]:
@@ -135,26 +126,19 @@ def figure_s2(_: Sources) -> Part:
     """Return figure S2: three measures at three epsilons, and the pictures themselves."""
     found = {noise: tuple(qualities(noise, epsilon) for epsilon in SHOWN) for noise in ("Laplace", "Gaussian")}
     best, laplace = max(q.ssim for each in found.values() for q in each), found["Laplace"]
+    numbers = {
+        "measures": [{"title": title} for title in MEASURES.values()],
+        "qualities": _qualities(found, SHOWN),
+        "best": best,
+        "first": laplace[0],
+        "last": laplace[-1],
+    }
     return part(
         "figure S2",
-        PROTOCOL | {"best": best, "first": laplace[0], "last": laplace[-1]},
-        values=(_values(found, SHOWN),),
-        charts=(*_bars(found), *_pictures()),
+        PROTOCOL | numbers,
+        [([f"{epsilon:g}" for epsilon in SHOWN], _by_noise(found, name)) for name in MEASURES],
+        charts=_pictures(),
         charts_a_row=3,
-    )
-
-
-def _bars(found: dict[str, tuple[ImageQuality, ...]]) -> tuple[Chart, ...]:
-    return tuple(
-        bar_chart(
-            title,
-            ("epsilon", title),
-            [f"{epsilon:g}" for epsilon in SHOWN],
-            _by_noise(found, get),
-            f"{title} of two kinds of noise at three epsilons.",
-            muted_first=False,
-        )
-        for get, title in (("psnr", "PSNR, dB"), ("mae", "MAE"), ("ssim", "SSIM"))
     )
 
 

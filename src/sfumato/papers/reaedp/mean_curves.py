@@ -16,7 +16,7 @@ from sfumato.mechanisms.mean_curve import (
 from sfumato.papers.charts import Chart, Series, line_chart
 from sfumato.papers.reaedp.histograms import SEED, Numbers, Sources, part
 from sfumato.papers.reaedp.ridge_mean import ridge_mean_sensitivity
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_epsilon, gaussian_sigma
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Column, Schema
@@ -100,6 +100,7 @@ def figure_2(_: Sources) -> Part:
     splits = {rho: sound_error(rho, paths) for rho in GRID}
     best = min(splits.values(), key=lambda each: each.total)
     numbers = {
+        "grid": [_grid_row(split, theirs) for split in splits.values()],
         "paths": PATHS,
         "steps": STEPS,
         "seed": SEED,
@@ -111,22 +112,15 @@ def figure_2(_: Sources) -> Part:
     return part(
         "figure 2",
         numbers,
-        values=(_table(splits, theirs),),
         charts=(*(_draws(rho, i, paths, theirs) for i, rho in enumerate(RHOS)), _error_chart(splits)),
         charts_a_row=3,
     )
 
 
-def _table(splits: dict[float, ErrorSplit], theirs: PrintedMeanCurves) -> ValueTable:
-    rows: list[tuple[str, ...]] = []
-    for rho, s in splits.items():
-        reach = ridge_mean_sensitivity(PATHS, rho, CLIP, STEPS)
-        sigma = gaussian_sigma(EPSILON, DELTA, reach)
-        theirs_here = f"{theirs.errors[RHOS.index(rho)]:.3f}" if rho in RHOS else ""
-        numbers = (f"{reach:.6g}", f"{sigma:.6g}", f"{s.noise:.4f}", f"{s.bias:.4f}", f"{s.total:.4f}")
-        rows.append((f"{rho:g}", *numbers, theirs_here))
-    header = ("rho", "sensitivity", "sigma", "noise", "bias", "total error", "authors' code")
-    return value_table("Root mean square errors over the grid", header, rows, words=0)
+def _grid_row(split: ErrorSplit, theirs: PrintedMeanCurves) -> dict[str, object]:
+    reach = ridge_mean_sensitivity(PATHS, split.rho, CLIP, STEPS)
+    error = [theirs.errors[RHOS.index(split.rho)]] if split.rho in RHOS else []
+    return {"split": split, "reach": reach, "sigma": gaussian_sigma(EPSILON, DELTA, reach), "theirs": error}
 
 
 def _draws(rho: float, index: int, paths: Numbers, theirs: PrintedMeanCurves) -> Chart:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sfumato.entropy import sensitivity
-from sfumato.papers.charts import Chart, bar_chart, line_chart
 from sfumato.papers.reaedp.histograms import (
     BINS,
     CELL_TRIALS,
     CELLS,
+    COLUMNS,
     MANY,
     MECHANISMS,
     PRICES,
     SEED,
     TRIALS,
-    UNRATE,
-    Errors,
     OneRun,
     Sources,
     baseline_errors,
@@ -30,7 +29,9 @@ from sfumato.papers.reaedp.histograms import (
     part,
 )
 from sfumato.papers.reaedp.published import published_bound
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
+from sfumato.papers.texts import DrawnValues
+from sfumato.report.texts import text_file
 
 
 @dataclass(frozen=True)
@@ -50,26 +51,23 @@ class PrintedRow:
         return abs(self.entropy - self.noisy)
 
     @property
+    def ratio(self) -> float:
+        """The printed change over the printed bound."""
+        return self.difference / self.bound
+
+    @property
     def exceeds(self) -> bool:
         """Whether the printed change is above the printed bound."""
         return round(self.difference, 4) > self.bound
 
 
-TABLE_S3 = (
-    PrintedRow("Amazon and Google reviews", "y", 100_000, 3.0279, 3.0286, 0.00037),
-    PrintedRow("House Prices", "SalePrice", 1460, 3.4873, 3.5155, 0.01676),
-    PrintedRow("Home Credit", "AMT_INCOME_TOTAL", 100_000, 0.0004, 0.0034, 0.00037),
-    PrintedRow("Tabular feature engineering", "y_1", 10_000, 4.6645, 4.6640, 0.00300),
-    PrintedRow("r_diff", "y_1", 10_000, 0.0237, 0.0459, 0.00300),
-    PrintedRow("pow", "y_1", 10_000, 4.7066, 4.7065, 0.00300),
-    PrintedRow("US unemployment", "UNRATE", 601, 4.0457, 4.0894, 0.03645),
-)
+TABLE_S3 = tuple(PrintedRow(**row) for row in text_file("printed", "sfumato.papers.reaedp")["rows"])
 
 
 def figure_5(sources: Sources) -> Part:
     """Return figure 5: four baselines against epsilon."""
-    prices, counts = sources.prices, bins_from_data(sources.prices)
-    errors, bound = baseline_errors(counts), published_bound(len(prices))
+    prices = sources.prices
+    errors, bound = baseline_errors(bins_from_data(prices)), published_bound(len(prices))
     direct = tuple(sensitivity(len(prices), BINS) / e.epsilon for e in errors)
     below = [
         f"{name} at epsilon {e.epsilon:g}"
@@ -78,7 +76,11 @@ def figure_5(sources: Sources) -> Part:
         if error <= bound
     ]
     at_one = next(i for i, e in enumerate(errors) if e.epsilon == 1)
+    grid = tuple(e.epsilon for e in errors)
+    entropy = {name: [e.entropy[i] for e in errors] for i, name in enumerate(MECHANISMS)}
+    counts = {name: [e.counts[i] for e in errors] for i, name in enumerate(MECHANISMS)}
     numbers = {
+        "baselines": [{"row": row, "alone": alone} for row, alone in zip(errors, direct, strict=True)],
         "bins": BINS,
         "trials": TRIALS,
         "seed": SEED,
@@ -90,42 +92,10 @@ def figure_5(sources: Sources) -> Part:
     return part(
         "figure 5",
         numbers,
-        values=_baseline_values(errors, direct),
-        charts=_baseline_charts(errors, bound, direct),
-    )
-
-
-def _baseline_values(errors: tuple[Errors, ...], direct: tuple[float, ...]) -> tuple[ValueTable, ...]:
-    entropy = tuple(
-        (f"{e.epsilon:g}", *(f"{x:.4f}" for x in e.entropy), f"{d:.4f}") for e, d in zip(errors, direct, strict=True)
-    )
-    counts = tuple((f"{e.epsilon:g}", *(f"{x:.2f}" for x in e.counts)) for e in errors)
-    return (
-        value_table("Mean |H - H noisy|, bits", ("epsilon", *MECHANISMS, "entropy alone"), entropy, words=0),
-        value_table("Mean error of a count", ("epsilon", *MECHANISMS), counts, words=0),
-    )
-
-
-def _baseline_charts(errors: tuple[Errors, ...], bound: float, direct: tuple[float, ...]) -> tuple[Chart, ...]:
-    grid = tuple(e.epsilon for e in errors)
-    entropy = {name: [e.entropy[i] for e in errors] for i, name in enumerate(MECHANISMS)}
-    counts = {name: [e.counts[i] for e in errors] for i, name in enumerate(MECHANISMS)}
-    return (
-        line_chart(
-            "entropy error",
-            ("epsilon", "bits"),
-            grid,
-            {"printed bound": (bound,) * len(grid), **entropy, "entropy alone, exact": direct},
-            "Entropy error of five mechanisms against epsilon.",
-            muted_first=True,
-        ),
-        line_chart(
-            "count error",
-            ("epsilon", "mean error of a count"),
-            grid,
-            counts,
-            "Mean error of counts of four mechanisms against epsilon.",
-        ),
+        drawn=[
+            (grid, {"printed bound": (bound,) * len(grid), **entropy, "entropy alone, exact": direct}),
+            (grid, counts),
+        ],
     )
 
 
@@ -134,23 +104,14 @@ def figure_6(sources: Sources) -> Part:
     errors, bound = errors_by_cells(sources.prices), published_bound(len(sources.prices))
     above = [str(cells) for cells, error in zip(CELLS, errors, strict=True) if error > bound]
     places = tuple(str(cells) for cells in CELLS)
-    rows = tuple(
-        (place, f"{error:.4f}", f"{bound:.5f}", "above" if error > bound else "below")
+    cells = [
+        {"place": place, "error": error, "bound": bound, "verdict": "above" if error > bound else "below"}
         for place, error in zip(places, errors, strict=True)
-    )
-    header = ("bins m", "mean error, bits", "printed bound", "")
-    chart = bar_chart(
-        "",
-        ("bins m", "bits"),
-        places,
-        {"printed bound": (bound,) * len(CELLS), "mean error": errors},
-        "Entropy error and printed bound by number of bins.",
-    )
+    ]
     return part(
         "figure 6",
-        {"trials": CELL_TRIALS, "seed": SEED, "above": above},
-        values=(ValueTable(title="", header=header, rows=rows, numbers=(0, 1, 2)),),
-        charts=(chart,),
+        {"cells": cells, "trials": CELL_TRIALS, "seed": SEED, "above": above},
+        drawn=[(places, {"printed bound": (bound,) * len(CELLS), "mean error": errors})],
     )
 
 
@@ -170,96 +131,45 @@ def figure_8(sources: Sources) -> Part:
         "most": 2 * len(sources.prices),
         "scales": [{"words": w, "error": e.mean(), "above": (e > bound).mean()} for w, e in errors.items()],
     }
-    return part("figure 8", numbers, charts=_histogram_charts("SalePrice", noisy_histogram_run(sources.prices)))
+    return part("figure 8", numbers, _histogram_values(noisy_histogram_run(sources.prices)))
 
 
-def _histogram_charts(name: str, run: OneRun) -> tuple[Chart, ...]:
+def _histogram_values(run: OneRun) -> list[DrawnValues]:
     counts, noisy = (tuple(float(v) for v in np.round(values, 2)) for values in (run.counts, run.noisy))
-    return (
-        bar_chart(
-            f"{name}: counts",
-            ("bin", "count"),
-            [str(i) for i in range(1, len(counts) + 1)],
-            {"original": counts, "noisy, epsilon 1": noisy},
-            f"Original and noisy counts of {name} by bin.",
-        ),
-        bar_chart(
-            f"{name}: entropy",
-            ("", "bits"),
-            ["H"],
-            {"original": [run.entropy], "noisy, epsilon 1": [run.noisy_entropy]},
-            f"Entropy of {name} before and after noise.",
-        ),
-    )
+    bins = [str(i) for i in range(1, len(counts) + 1)]
+    entropies = {"original": [run.entropy], "noisy, epsilon 1": [run.noisy_entropy]}
+    return [(bins, {"original": counts, "noisy, epsilon 1": noisy}), (["H"], entropies)]
 
 
 def table_iv(sources: Sources) -> Part:
     """Return table IV: the printed row, whose difference exceeds its bound, and the same pipeline on SalePrice."""
-    printed, rows = TABLE_S3[0], [_printed_values(TABLE_S3[0])]
-    if PRICES in sources.present:
-        rows.append(_our_values(TABLE_S3[1], noisy_histogram_run(sources.prices)))
-    return part("table IV", {"row": printed}, values=(_table("", rows),))
+    ours = [each for each in _recomputed(sources) if each["row"].column == COLUMNS[PRICES]]
+    return part("table IV", {"row": TABLE_S3[0], "printed": TABLE_S3[:1], "recomputed": ours})
 
 
 def table_s3(sources: Sources) -> Part:
     """Return table S3: seven rows as printed, two of them recomputed, and which differences exceed their bound."""
-    ours = _recomputed(sources)
-    rows = [_printed_values(row) for row in TABLE_S3]
-    rows += [_our_values(row, ours[row.column]) for row in TABLE_S3 if row.column in ours]
     over = [row.title for row in TABLE_S3 if row.exceeds]
-    again = [{"row": row, "run": ours[row.column]} for row in TABLE_S3 if row.column in ours]
-    numbers = {"count": len(over), "over": over, "recomputed": again}
-    return part("table S3", numbers, values=(_table("epsilon = 1, 30 bins", rows),))
-
-
-def _recomputed(sources: Sources) -> dict[str, OneRun]:
-    found: dict[str, OneRun] = {}
-    if PRICES in sources.present:
-        found["SalePrice"] = noisy_histogram_run(sources.prices)
-    if UNRATE in sources.present:
-        found["UNRATE"] = noisy_histogram_run(sources.unrate)
-    return found
-
-
-def _table(title: str, rows: list[tuple[str, ...]]) -> ValueTable:
-    header = ("data", "from", "n", "H", "H noisy", "difference", "printed bound", "difference / bound")
-    return value_table(title, header, rows, words=2)
-
-
-def _printed_values(row: PrintedRow) -> tuple[str, ...]:
-    return (
-        f"{row.title} ({row.column})",
-        "as printed",
-        f"{row.records:,}",
-        f"{row.entropy:.4f}",
-        f"{row.noisy:.4f}",
-        f"{row.difference:.4f}",
-        f"{row.bound:.5f}",
-        f"{row.difference / row.bound:.2f}",
-    )
-
-
-def _our_values(row: PrintedRow, run: OneRun) -> tuple[str, ...]:
-    return (
-        f"{row.title} ({row.column})",
-        "ours",
-        f"{run.counts.sum():,}",
-        f"{run.entropy:.5f}",
-        f"{run.noisy_entropy:.5f}",
-        f"{run.difference:.5f}",
-        f"{run.bound:.5f}",
-        f"{run.difference / run.bound:.2f}",
-    )
+    numbers = {"count": len(over), "over": over, "printed": TABLE_S3, "recomputed": _recomputed(sources)}
+    return part("table S3", numbers)
 
 
 def figure_s4(sources: Sources) -> Part:
     """Return figure S4: the panels of SalePrice and UNRATE."""
-    runs = {"SalePrice": noisy_histogram_run(sources.prices), "UNRATE": noisy_histogram_run(sources.unrate)}
-    rows = [_our_values(row, runs[row.column]) for row in TABLE_S3 if row.column in runs]
+    runs = _recomputed(sources)
     return part(
         "figure S4",
-        {"columns": [{"name": name, "run": run} for name, run in runs.items()]},
-        values=(_table("", rows),),
-        charts=tuple(chart for name, run in runs.items() for chart in _histogram_charts(name, run)),
+        {"columns": runs},
+        [chart for each in runs for chart in _histogram_values(each["run"])],
         charts_a_row=2,
     )
+
+
+def _recomputed(sources: Sources) -> list[dict[str, Any]]:
+    """Return the printed rows whose files are there, each with a run of our own."""
+    columns = {COLUMNS[file]: file for file in COLUMNS if file in sources.present}
+    return [
+        {"row": row, "run": noisy_histogram_run(sources.column(columns[row.column]))}
+        for row in TABLE_S3
+        if row.column in columns
+    ]

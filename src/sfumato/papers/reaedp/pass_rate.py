@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.mechanisms.plausible_deniability import pass_rate
-from sfumato.papers.charts import Chart, line_chart
 from sfumato.papers.reaedp.histograms import BINS, Sources, part, public_bins
 from sfumato.papers.reaedp.published import (
-    NO_GUARANTEE,
-    Counterexample,
     failure_counterexample,
     loop_counterexample,
     stated_guarantee,
 )
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 
 KS = (10, 20, 30, 50)
 THRESHOLD = 2
@@ -50,7 +47,14 @@ def figure_1(sources: Sources) -> Part:
     rates = {k: tuple(_rate(seeds, k, gamma) for gamma in GAMMAS) for k in KS}
     shown = {(k, gamma): rates[k][GAMMAS.index(gamma)] for k in KS for gamma in SHOWN}
     weakest, strongest = (stated_guarantee(k, THRESHOLD, 2.0, EPSILON0)[1] for k in (KS[0], KS[-1]))
+    simulated = {k: tuple(simulated_rate(k, gamma) for gamma in GAMMAS) for k in KS}
+    kinds = {"real mechanism, exact": rates, "authors' formula, simulated": simulated}
     numbers = {
+        "kinds": [{"kind": kind} for kind in kinds],
+        "real": [{"gamma": gamma, "rates": [shown[k, gamma] for k in KS]} for gamma in SHOWN],
+        "formula": [{"gamma": gamma, "rates": [simulated_rate(k, gamma) for k in KS]} for gamma in SHOWN],
+        "promises": [_promise(k) for k in KS],
+        "counterexamples": (loop_counterexample(), failure_counterexample()),
         "rows": ROWS,
         "bins": BINS,
         "falling": [shown[k, 2.0] for k in KS],
@@ -62,8 +66,7 @@ def figure_1(sources: Sources) -> Part:
     return part(
         "figure 1",
         numbers,
-        values=(_rates(shown), _guarantees(), _counterexamples()),
-        charts=(_chart("real mechanism, exact", rates), _chart("authors' formula, simulated", _formula())),
+        drawn=[(GAMMAS, {f"k = {k}": rate for k, rate in each.items()}) for each in kinds.values()],
     )
 
 
@@ -71,56 +74,6 @@ def _rate(seeds: NDArray[np.int64], k: int, gamma: float) -> float:
     return pass_rate(seeds, kernel_proposals(), k=k, gamma=gamma, epsilon0=EPSILON0)
 
 
-def _formula() -> dict[int, tuple[float, ...]]:
-    return {k: tuple(simulated_rate(k, gamma) for gamma in GAMMAS) for k in KS}
-
-
-def _chart(title: str, rates: dict[int, tuple[float, ...]]) -> Chart:
-    return line_chart(
-        title,
-        ("gamma", "pass rate"),
-        GAMMAS,
-        {f"k = {k}": rate for k, rate in rates.items()},
-        f"Pass rate against gamma for four k: {title}.",
-        logarithmic=False,
-        top=1.0,
-    )
-
-
-def _rates(shown: dict[tuple[int, float], float]) -> ValueTable:
-    rows = [("real mechanism", f"{gamma:g}", *(f"{shown[k, gamma]:.3f}" for k in KS)) for gamma in SHOWN]
-    rows += [("authors' formula", f"{gamma:g}", *(f"{simulated_rate(k, gamma):.3f}" for k in KS)) for gamma in SHOWN]
-    header = ("", "gamma", *(f"k = {k}" for k in KS))
-    return value_table("Pass rate", header, rows)
-
-
-def _guarantees() -> ValueTable:
-    rows = tuple(
-        (
-            str(k),
-            f"{stated_guarantee(k, THRESHOLD, 2.0, EPSILON0)[1]:.4f}",
-            *(f"{stated_guarantee(k, THRESHOLD, gamma, EPSILON0)[0]:.3f}" for gamma in (2.0, 4.0, 8.0, 12.0)),
-        )
-        for k in KS
-    )
-    header = ("k", "delta", *(f"epsilon, gamma = {gamma}" for gamma in (2, 4, 8, 12)))
-    return value_table("What theorem 4 promises for one record at t = 2, epsilon0 = .1", header, rows, words=0)
-
-
-def _counterexamples() -> ValueTable:
-    rows = tuple(_row(example) for example in (loop_counterexample(), failure_counterexample()))
-    header = ("", "published variant", "tables", "epsilon", "stated delta", "one attempt", "exact delta")
-    title = f"Published variants of F: {NO_GUARANTEE}"
-    return value_table(title, header, rows, words=3)
-
-
-def _row(example: Counterexample) -> tuple[str, ...]:
-    return (
-        example.name,
-        example.variant,
-        example.tables,
-        f"{example.epsilon:.4f}",
-        f"{example.stated_delta:.3g}",
-        f"{example.one_attempt_delta:.2g}",
-        f"{example.exact_delta:.4f}",
-    )
+def _promise(k: int) -> dict[str, object]:
+    stated = [stated_guarantee(k, THRESHOLD, gamma, EPSILON0) for gamma in (2.0, 4.0, 8.0, 12.0)]
+    return {"k": k, "delta": stated[0][1], "epsilons": [epsilon for epsilon, _ in stated]}

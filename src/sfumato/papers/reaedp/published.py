@@ -7,7 +7,7 @@ attempt, and a public prior that answers in place of a failure.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from sfumato.risk.simulated import CountWorlds
 
 Law = NDArray[np.float64]
 Seeds = Sequence[int] | NDArray[np.int64]
-NO_GUARANTEE = "no guarantee"
 
 
 def visible_failure_law(seeds: Seeds, proposals: ArrayLike, *, k: int, gamma: float, epsilon0: float) -> Law:
@@ -76,38 +75,30 @@ class Counterexample:
 
 def loop_counterexample() -> Counterexample:
     """Ten distinct records, each proposing itself: the loop always publishes a raw record (counterexample A)."""
-    pair, universe = (range(10), range(11)), np.eye(11)
-    epsilon, stated = stated_guarantee(10, 5, 2.0, 1.0)
-    attempts = [visible_failure_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0)[:-1] for seeds in pair]
-    loops = [resampling_law(seeds, universe, k=10, gamma=2.0, epsilon0=1.0) for seeds in pair]
-    return Counterexample(
-        "A",
-        "10 distinct records, each proposing itself; an 11th is added; k = 10, t = 5, gamma = 2, epsilon0 = 1",
-        "resample until a candidate passes",
-        epsilon,
-        stated,
-        hockey_stick_divergence(*attempts, epsilon=epsilon),
-        hockey_stick_divergence(*loops, epsilon=epsilon),
-        float(attempts[0].sum()),
-    )
+    tables = "10 distinct records, each proposing itself; an 11th is added; k = 10, t = 5, gamma = 2, epsilon0 = 1"
+    pair = (range(10), range(11))
+    return _counterexample("A", tables, "resample until a candidate passes", resampling_law, pair, 11, k=10, t=5)
 
 
 def failure_counterexample() -> Counterexample:
     """Fifty equal records and one outlier: a failure gives the outlier away (counterexample C)."""
-    pair, universe = ([0] * 50, [0] * 50 + [1]), np.eye(2)
-    epsilon, stated = stated_guarantee(20, 10, 2.0, 1.0)
-    laws = [visible_failure_law(seeds, universe, k=20, gamma=2.0, epsilon0=1.0) for seeds in pair]
-    records = [law[:-1] for law in laws]
-    return Counterexample(
-        "C",
-        "50 equal records; 1 outlier is added; k = 20, t = 10, gamma = 2, epsilon0 = 1",
-        "one attempt, failure visible",
-        epsilon,
-        stated,
-        hockey_stick_divergence(*records, epsilon=epsilon),
-        hockey_stick_divergence(*laws, epsilon=epsilon),
-        float(records[0].sum()),
+    tables = "50 equal records; 1 outlier is added; k = 20, t = 10, gamma = 2, epsilon0 = 1"
+    pair = ([0] * 50, [0] * 50 + [1])
+    return _counterexample("C", tables, "one attempt, failure visible", visible_failure_law, pair, 2, k=20, t=10)
+
+
+def _counterexample(
+    name: str, tables: str, variant: str, law: Callable[..., Law], pair: Sequence[Seeds], cells: int, *, k: int, t: int
+) -> Counterexample:
+    """Measure two tables at gamma 2 and epsilon0 1, where each record proposes itself."""
+    epsilon, stated = stated_guarantee(k, t, 2.0, 1.0)
+    attempts, laws = (
+        [each(seeds, np.eye(cells), k=k, gamma=2.0, epsilon0=1.0) for seeds in pair]
+        for each in (visible_failure_law, law)
     )
+    records = [attempt[:-1] for attempt in attempts]
+    one, exact = (hockey_stick_divergence(*each, epsilon=epsilon) for each in (records, laws))
+    return Counterexample(name, tables, variant, epsilon, stated, one, exact, float(records[0].sum()))
 
 
 def published_pair(counts: ArrayLike, epsilon: float, donor: int, receiver: int) -> CountWorlds:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.papers.result import Part, comparison, value_table
+from sfumato.papers.result import Part, value_table
 from sfumato.papers.two_stage.data import FloatArray, Sample
 from sfumato.papers.two_stage.learners.radial_kernels import RadialKernel
 from sfumato.papers.two_stage.learners.regressors import FittedRegressor
 from sfumato.papers.two_stage.learners.ridge_solvers import (
     InputRange,
     KernelFit,
+    KernelSpace,
     TargetScaler,
     fit_exact,
     least_error,
-    leave_one_out,
 )
 from sfumato.papers.two_stage.prediction_task import mean_squared_error
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.disclosure_bounds import blended
 from sfumato.papers.two_stage.published.first_stage import midpoints
 from sfumato.papers.two_stage.shared_results import ETA, SharedResults
-from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, simulated_trial
+from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, part, simulated_trial
 from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 DIMENSIONS = (1, 2, 3, 5)
@@ -51,36 +51,13 @@ def linkage(work: SharedResults) -> Part:
             linked = row_linkage(x, made)
             found[columns, alpha] = (interval_disclosure(x, made, ETA).share, linked[1], linked[10])
             rows.append((f"U, d = {columns}", f"{alpha}", *(f"{v:.3f}" for v in found[columns, alpha])))
-    low, high = found[1, 0.5], found[5, 0.5]
     trial = work.trials[0]
     simulated = row_linkage(trial.original[0], blended(trial.original[0], trial.matched["SH"], 0.5))
     copy = np.random.default_rng(SEED).permutation(trial.original[0])
     permuted = interval_disclosure(trial.original[0], copy, ETA).share
-    return Part(
-        text=(
-            "An attacker who holds the exact inputs looks for the nearest released row. Greedy "
-            "matching, 1000 uniform rows, tolerance 0.001; chance is .001 and .010.",
-        ),
-        comparisons=(
-            comparison(
-                "from 1 to 5 columns at alpha 0.5",
-                "LID is the measure of risk",
-                f"LID {low[0]:.2f} to {high[0]:.2f}, linked {low[1]:.2f} to {high[1]:.2f}",
-                "they go opposite ways: a small LID is no small risk",
-            ),
-            comparison(
-                "simulated data at alpha 0.5",
-                "",
-                f"top 1 {simulated[1]:.2f}, top 10 {simulated[10]:.2f}",
-                "most rows are found; rows are shuffled in the release, and this attack does not mind",
-            ),
-            comparison(
-                "the table itself, its rows permuted",
-                "",
-                f"LID {100 * permuted:.1f} %",
-                "LID needs aligned rows: a verbatim copy in another order looks private",
-            ),
-        ),
+    return part(
+        "beyond 1",
+        {"one": found[1, 0.5], "five": found[5, 0.5], "simulated": simulated, "permuted": permuted},
         values=(value_table("Uniform rows", ("data", "alpha", "LID", "top 1", "top 10"), rows),),
     )
 
@@ -91,14 +68,12 @@ def published_krr(train: Sample, centred: bool = False) -> KernelFit:
     Equation (7) has no intercept: far from all rows the answer is 0. ``centred`` mends that.
     """
     rows, targets = train[0], train[1][:, None]
-    kernel, box = (
-        RadialKernel("wendland", 1.0, rows.shape[1]),
-        InputRange(np.zeros(rows.shape[1]), np.ones(rows.shape[1])),
-    )
+    count = rows.shape[1]
     standard = TargetScaler.of(targets) if centred else TargetScaler(np.zeros(1), np.ones(1))
-    errors = leave_one_out(kernel.gram(rows, rows), standard.forward(targets), PUBLISHED_LAMBDAS)
+    space = KernelSpace(RadialKernel("wendland", 1.0, count), InputRange(np.zeros(count), np.ones(count)), standard)
+    errors = space.leave_one_out(rows, targets, PUBLISHED_LAMBDAS)
     chosen = least_error(PUBLISHED_LAMBDAS, errors, "leave-one-out")
-    return fit_exact(kernel, box, standard, rows, targets, chosen.penalty)
+    return fit_exact(space, rows, targets, chosen.penalty)
 
 
 def printed_errors(trial: Trial) -> dict[str, float]:
@@ -124,28 +99,12 @@ def as_printed(work: SharedResults) -> Part:
         found[noise] = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
     rows = [(f"noise {noise}", *(f"{value:.4f}" for value in each.values())) for noise, each in found.items()]
     small = found[0.1]
-    own, printed = (
-        ", ".join(f"{n} {small[f'{n} {s}'] / small[f'{n} D']:.2f}" for n in MODELS.values()) for s in ("D*", "D* (7)")
+    by_ours, by_printed = (
+        {name: small[f"{name} {sample}"] / small[f"{name} D"] for name in MODELS.values()}
+        for sample in ("D*", "D* (7)")
     )
-    return Part(
-        text=("Third input with N(0, 1) around x1^2 + x2^2, as printed; 500 rows, alpha 0.5.",),
-        comparisons=(
-            comparison(
-                "error of #KRR on D",
-                "below 8e-4",
-                f"{small['KRR (7)']:.4f} by (7); {small['centred']:.4f} with "
-                f"centred targets; {small['#KRR D']:.4f} with a chosen reach, too",
-                "(7) has no intercept and its reach is 1, while x3 spreads over six units: far rows are predicted "
-                "as 0. None reaches 8e-4",
-            ),
-            comparison(
-                "D* made by (7) serves every model",
-                "optimal prediction",
-                printed,
-                "error on D* over that on D: D* inherits the error of the printed KRR, and users of a better "
-                "model lose",
-            ),
-            comparison("D* made by our KRR", "", own, "centred targets and a chosen reach mend it"),
-        ),
+    return part(
+        "beyond 2",
+        {"errors": small, "by_ours": by_ours, "by_printed": by_printed},
         values=(value_table("Mean squared error", ("", *small), rows),),
     )

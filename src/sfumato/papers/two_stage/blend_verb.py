@@ -32,8 +32,7 @@ def blend(
     For two-stage as published. Shows LID, linkage, membership and the error of four models at every alpha. Releases are
     made from three quarters of the rows, and models are tested on the rest. Nothing is published or spent.
     """
-    from sfumato.papers.two_stage.blend_curves import blend_curves
-    from sfumato.papers.two_stage.blend_page import blend_page
+    from sfumato.papers.two_stage.blend_curves import blend_curves, blend_page
     from sfumato.papers.two_stage.published.method import TwoStageAsPublished
 
     named = [*(settings or []), f"target={target}", *([f"inputs={inputs}"] if inputs is not None else [])]
@@ -52,7 +51,7 @@ def blend(
 
 
 def _show(console: Console, curves: BlendCurves) -> None:
-    from sfumato.papers.two_stage.blend_page import risk_grid, score_grid
+    from sfumato.papers.two_stage.blend_curves import risk_grid, score_grid
 
     risks, scores = risk_grid(curves), score_grid(curves)
     console.table("Disclosure risk of a blend", risks.header, risks.rows)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from sfumato.arrays import FloatArray
 from sfumato.errors import TableError
 from sfumato.papers.data import OTHER_FILE
+from sfumato.report.texts import text_file
 
 Sample = tuple[FloatArray, FloatArray]
-
 ELASTICITIES = (-1.5, -1.7, -2.01, -1.98, -1.9)
 """From the printed optimal mark-ups 200.00, 142.86, 99.01, 102.04 and 111.11 %."""
 PRICES = (1.0, 3.0)
@@ -30,84 +31,16 @@ class RealTable:
     target: str
     numeric: tuple[str, ...]
     """Inputs that are anonymised."""
-    kept: tuple[str, ...]
-    """Inputs that are released as they are, one-hot in the regression."""
     rows: tuple[int, int, int]
     """Provider, public, test."""
     max_lid: tuple[float, float]
     """On inputs and on the output."""
     least_gain: float
+    kept: tuple[str, ...] = ()
+    """Inputs that are released as they are, one-hot in the regression."""
 
 
-EIA_INPUTS = (
-    "RESREVENUE",
-    "RESSALES",
-    "COMREVENUE",
-    "COMSALES",
-    "INDSALES",
-    "OTHREVENUE",
-    "OTHRSALES",
-    "TOTREVENUE",
-    "TOTSALES",
-)
-CENSUS_INPUTS = (
-    "AFNLWGT",
-    "AGI",
-    "EMCONTRB",
-    "PTOTVAL",
-    "STATETAX",
-    "TAXINC",
-    "POTHVAL",
-    "INTVAL",
-    "PEARNVAL",
-    "FICA",
-    "WSALVAL",
-    "ERNVAL",
-)
-HOUSING_INPUTS = (
-    "longitude",
-    "latitude",
-    "housing_median_age",
-    "total_rooms",
-    "total_bedrooms",
-    "population",
-    "households",
-    "median_income",
-)
-TABLES = (
-    RealTable(
-        "Insurance",
-        "insurance.csv",
-        "charges",
-        ("age", "bmi"),
-        ("sex", "children", "smoker", "region"),
-        (1000, 200, 138),
-        (0.15, 0.02),
-        0.05,
-    ),
-    RealTable("EIA", "eia.csv", "INDREVENUE", EIA_INPUTS, (), (1000, 300, 200), (0.05, 0.12), 0.5),
-    RealTable(
-        "CHP",
-        "california_housing.csv.gz",
-        "median_house_value",
-        HOUSING_INPUTS,
-        ("ocean_proximity",),
-        (1000, 300, 200),
-        (0.12, 0.015),
-        0.1,
-    ),
-    RealTable("Census", "census_casc.csv", "FEDTAX", CENSUS_INPUTS, (), (800, 180, 100), (0.06, 0.05), 0.3),
-    RealTable(
-        "Tarragona",
-        "tarragona.csv",
-        "NET_PROFIT",
-        ("PAID_UP_CAPITAL", "OPERATING_PROFIT", "GROSS_PROFIT"),
-        (),
-        (600, 134, 100),
-        (0.05, 0.03),
-        0.5,
-    ),
-)
+TABLES = TypeAdapter(tuple[RealTable, ...]).validate_python(text_file("printed", "sfumato.papers.two_stage")["tables"])
 FILES = tuple(each.file for each in TABLES)
 
 

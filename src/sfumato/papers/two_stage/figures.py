@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from sfumato.papers.result import Comparison, Part, comparison, value_table
+from sfumato.papers.result import Part, value_table
 from sfumato.papers.two_stage.data import FloatArray
 from sfumato.papers.two_stage.networks import NETWORKS
 from sfumato.papers.two_stage.published.first_stage import synthesise_inputs
@@ -19,15 +19,19 @@ from sfumato.papers.two_stage.trial import (
     SEED,
     STAGES,
     Trial,
-    bars,
-    curve_chart,
     moment_errors,
+    part,
     single_stage,
     tvd_1_w20,
 )
 
 TIGHT = 1.25
 """A range of alpha is admissible where the error is at most so many times that on D."""
+EARLIER = "U(0, 1) covers most of these inputs, so that KRR with D' gains earlier than printed"
+NO_NOISE = "agrees: outputs of two stages have no noise, those of one stage keep it"
+SMALLER = (
+    "NOT reproduced: SH has less, since it keeps every column's distribution by design; all three allow every alpha"
+)
 
 
 def network_note(work: SharedResults) -> str:
@@ -72,55 +76,26 @@ def figure_4(work: SharedResults) -> Part:
     begins = {stage: 1.0 if alpha is None else alpha for stage, alpha in ranges.items()}
     ordered = max(begins[s] for s in learnt) <= min(begins[s] for s in alone if s not in learnt)
     least = min(tv, key=lambda stage: tv[stage])
-    return Part(
-        text=(f"Error of #KRR on D* alone. On D itself: {work.original_error:.1e}.", network_note(work)),
-        comparisons=(
-            comparison(
-                "error falls as alpha rises",
-                "for every first stage",
-                "alpha 0 over alpha 1: " + ", ".join(f"{s} {v:.3g}" for s, v in drops.items()),
-                "agrees for the blind stages; SH, GAN and DM are flat, so that there is nothing to fall",
-            ),
-            comparison(
-                "smaller TV, wider range of alpha",
-                "MSE below 8e-4",
-                "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in alone),
-                f"{'agrees' if ordered else 'NOT reproduced'}; admissible here is {TIGHT} times the error on D, "
-                f"because D itself has {work.original_error:.1e} with these 500 rows",
-            ),
-            comparison(
-                "GAN and DM have the smallest TV",
-                "and the widest range of alpha",
-                ", ".join(f"{s} {tv[s]:.3f}" for s in learnt),
-                "agrees"
-                if least in NETWORKS
-                else "NOT reproduced: SH has less, since it keeps every column's distribution by design; all three "
-                "allow every alpha",
-            ),
-            comparison(
-                "at large alpha all stages are alike",
-                "yes",
-                "error at alpha 0.9: " + ", ".join(f"{s} {errors[-2]:.1e}" for s, errors in alone.items()),
-                "agrees at 1 only: at 0.9 a tenth of a Cauchy row is still far away",
-            ),
-        ),
-        charts=(
-            curve_chart(
-                "(a) Error on D*, first stages",
-                ("alpha", "MSE"),
-                ALPHAS,
-                {s: np.minimum(work.alone[s], 0.1).tolist() for s in STAGES},
-                rules=(("on D", work.original_error),),
-            ),
-            curve_chart(
-                "(b) Stages that learn",
-                ("alpha", "MSE"),
-                ALPHAS,
-                {s: work.networks.stages[s].alone for s in learnt},
-                rules=(("on D", work.networks.original_error),),
-            ),
-            bars("(c) Total variation", ("first stage", "mean TV of columns"), tuple(tv), {"TV": list(tv.values())}),
-        ),
+    numbers = {
+        "original": work.original_error,
+        "original_of_networks": work.networks.original_error,
+        "networks": network_note(work),
+        "drops": drops,
+        "ranges": "; ".join(f"{s}: TV {tv[s]:.2f}, {_from(ranges[s])}" for s in alone),
+        "ordered": "agrees" if ordered else "NOT reproduced",
+        "tight": TIGHT,
+        "learnt": {stage: tv[stage] for stage in learnt},
+        "least": "agrees" if least in NETWORKS else SMALLER,
+        "late": {stage: errors[-2] for stage, errors in alone.items()},
+    }
+    return part(
+        "figure 4",
+        numbers,
+        drawn=[
+            (ALPHAS, {stage: np.minimum(work.alone[stage], 0.1) for stage in STAGES}),
+            (ALPHAS, {stage: work.networks.stages[stage].alone for stage in learnt}),
+            (tuple(tv), {"TV": list(tv.values())}),
+        ],
     )
 
 
@@ -133,50 +108,24 @@ def figure_5(work: SharedResults) -> Part:
     lids = {stage: work.lids(stage) for stage in COMPARED}
     spread = {stage: float(np.ptp(work.gains[stage, "krr"])) for stage in COMPARED}
     least = {stage: min(float(work.gains[stage, model].min()) for model in MODELS) for stage in COMPARED}
-    return Part(
-        text=(f"D' has 200 rows where the paper has 1000; LID at tolerance {ETA}.",),
-        comparisons=(
-            comparison(
-                "Delta-MSE of #KRR, SH",
-                "large and flat",
-                _span(work.gains["SH", "krr"]),
-                f"agrees: it moves by {100 * spread['SH']:.0f} points over alpha, Random by "
-                f"{100 * spread['Random']:.0f}",
-            ),
-            comparison(
-                "Delta-MSE of #KRR, Random",
-                "gains near alpha 1 only",
-                _span(work.gains["Random", "krr"]),
-                "U(0, 1) covers most of these inputs, so that KRR with D' gains earlier than printed"
-                if work.gains["Random", "krr"][0] > 0.2
-                else "agrees",
-            ),
-            comparison(
-                "every public model gains",
-                "SH: yes, and more stable",
-                "least Delta-MSE over alpha and models: " + ", ".join(f"{s} {100 * v:.0f} %" for s, v in least.items()),
-                "agrees" if least["SH"] > max(0.0, least["Random"]) else "NOT reproduced",
-            ),
-            comparison(
-                "LID, SH and Random at alpha 0.5",
-                "Random has less; alpha below 0.4 is private enough",
-                ", ".join(f"{s} {100 * lids[s][2]:.1f} %" for s in COMPARED),
-                "agrees on the order. The bound (10) says 1.2 %: it does not hold for matched rows",
-            ),
-        ),
-        charts=(
-            *(
-                curve_chart(
-                    f"Delta-MSE, {stage}",
-                    ("alpha", "Delta-MSE"),
-                    FEW_ALPHAS,
-                    {MODELS[m]: work.gains[stage, m].tolist() for m in MODELS},
-                    rules=(("no gain", 0.0),),
-                )
-                for stage in COMPARED
-            ),
-            curve_chart("LID", ("alpha", "LID"), FEW_ALPHAS, {stage: lids[stage].tolist() for stage in COMPARED}),
-        ),
+    early = work.gains["Random", "krr"][0] > 0.2
+    numbers = {
+        "tolerance": ETA,
+        "stages": [{"stage": stage} for stage in COMPARED],
+        "spans": {stage: _span(work.gains[stage, "krr"]) for stage in COMPARED},
+        "moves": {stage: 100 * width for stage, width in spread.items()},
+        "random": EARLIER if early else "agrees",
+        "least": least,
+        "gains": "agrees" if least["SH"] > max(0.0, least["Random"]) else "NOT reproduced",
+        "lids": {stage: lids[stage][2] for stage in COMPARED},
+    }
+    return part(
+        "figure 5",
+        numbers,
+        drawn=[
+            *((FEW_ALPHAS, {MODELS[m]: work.gains[stage, m] for m in MODELS}) for stage in COMPARED),
+            (FEW_ALPHAS, lids),
+        ],
     )
 
 
@@ -189,53 +138,36 @@ def figure_6(work: SharedResults) -> Part:
     names = ("D'", "SH, one stage", "SH-KRR, two stages")
     found = {m: np.mean([_compared_stages(t, m) for t in work.trials], axis=0) for m in MODELS}
     wins = [MODELS[m] for m in MODELS if found[m][2] < found[m][1]]
-    return Part(
-        text=(f"Alpha {HALF}; in one stage GAN and DM are not blended.", network_note(work)),
-        comparisons=(
-            comparison(
-                "two stages beat one",
-                "whatever the public model",
-                f"{len(wins)} of 4: {', '.join(wins)}",
-                "agrees: outputs of two stages have no noise, those of one stage keep it"
-                if len(wins) == 4
-                else "NOT for every model",
-            ),
-            comparison(
-                "error, two stages over one",
-                "",
-                ", ".join(f"{MODELS[m]} {found[m][2] / found[m][1]:.2f}" for m in MODELS),
-                "only a picture is printed",
-            ),
-            *_against_networks(work),
-        ),
-        charts=(
-            bars(
-                "Error on D' + D*",
-                ("public model", "MSE"),
-                tuple(MODELS.values()),
-                {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
-                | {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS},
-            ),
-        ),
+    alone = {name: [float(found[m][i]) for m in MODELS] for i, name in enumerate(names)}
+    one_stage = {f"{name}, one stage": work.networks.stages[name].one_stage for name in NETWORKS}
+    numbers = {
+        "alpha": HALF,
+        "networks": network_note(work),
+        "count": len(wins),
+        "wins": wins,
+        "beaten": NO_NOISE if len(wins) == 4 else "NOT for every model",
+        "ratios": {MODELS[m]: found[m][2] / found[m][1] for m in MODELS},
+        "rivals": [_rival(work, name) for name in NETWORKS],
+    }
+    return part(
+        "figure 6",
+        numbers,
+        drawn=[(tuple(MODELS.values()), alone | one_stage)],
     )
 
 
-def _against_networks(work: SharedResults) -> tuple[Comparison, ...]:
-    """Compare two stages with GAN and diffusion in one, on the same trials."""
-    stages, rows = work.networks.stages, list[Comparison]()
-    for name in NETWORKS:
-        shares = [two / one for two, one in zip(stages["SH"].two_stages, stages[name].one_stage, strict=True)]
-        wins = sum(share < 1 for share in shares)
-        rows.append(
-            comparison(
-                f"two stages beat {name} in one stage",
-                "yes" if name == "GAN" else "about as good, but slower",
-                f"{wins} of 4; error over that of {name}: "
-                + ", ".join(f"{m} {share:.2f}" for m, share in zip(MODELS.values(), shares, strict=True)),
-                "agrees" if name == "GAN" and wins == 4 else f"{name} in one stage is not as good here",
-            )
-        )
-    return tuple(rows)
+def _rival(work: SharedResults, name: str) -> dict[str, object]:
+    """Compare two stages with a network in one, on the same trials."""
+    stages = work.networks.stages
+    shares = [two / one for two, one in zip(stages["SH"].two_stages, stages[name].one_stage, strict=True)]
+    wins, gan = sum(share < 1 for share in shares), name == "GAN"
+    return {
+        "name": name,
+        "claim": "yes" if gan else "about as good, but slower",
+        "wins": wins,
+        "shares": dict(zip(MODELS.values(), shares, strict=True)),
+        "verdict": "agrees" if gan and wins == 4 else f"{name} in one stage is not as good here",
+    }
 
 
 def _compared_stages(trial: Trial, model: str) -> tuple[float, float, float]:
@@ -253,46 +185,19 @@ def figure_7(work: SharedResults) -> Part:
     seconds |= {name: networks[name].seconds for name in NETWORKS}
     rows = [(name, *(f"{value:.3f}" for value in kept[name]), f"{1000 * seconds[name]:,.0f}") for name in kept]
     ratios = {name: networks[name].seconds / networks["SH"].seconds for name in NETWORKS}
-    return Part(
-        text=(network_note(work),),
-        comparisons=(
-            comparison(
-                "SH keeps mean, sd and covariance",
-                "comparable to GAN and diffusion",
-                "; ".join(f"{name} " + ", ".join(f"{v:.3f}" for v in each.moments) for name, each in networks.items()),
-                "better than both here, with correlation by ranks, on the same trials. The formula divides by the "
-                "covariance of x1 and x2, nearly 0",
-            ),
-            comparison(
-                "the same with step 2(3) as printed",
-                "guarantees covariance, mean and variance",
-                ", ".join(f"{v:.3f}" for v in kept["SH, as printed"]),
-                "NOT kept: the covariance stands where a correlation belongs (erratum 4)",
-            ),
-            comparison(
-                "runtime of SH",
-                "1/447 of GAN, 1/20 of diffusion",
-                ", ".join(f"1/{ratio:,.0f} of {name}" for name, ratio in ratios.items())
-                + f"; {1000 * networks['SH'].seconds:.0f} ms for 500 rows",
-                "agrees in kind: binned densities take milliseconds on a processor, the networks seconds on an "
-                "accelerator",
-            ),
-            comparison(
-                "range of alpha",
-                "widest for SH",
-                "; ".join(f"{name}: {_from(admissible(work, name))}" for name in ("SH", *NETWORKS)),
-                "no narrower than GAN and DM, see figure 4",
-            ),
-        ),
+    numbers = {
+        "networks": network_note(work),
+        "moments": "; ".join(f"{name} " + ", ".join(f"{v:.3f}" for v in e.moments) for name, e in networks.items()),
+        "printed_step": kept["SH, as printed"],
+        "slower": [f"1/{ratio:,.0f} of {name}" for name, ratio in ratios.items()],
+        "milliseconds": 1000 * networks["SH"].seconds,
+        "ranges": "; ".join(f"{name}: {_from(admissible(work, name))}" for name in ("SH", *NETWORKS)),
+    }
+    return part(
+        "figure 7",
+        numbers,
         values=(value_table("Mean relative deviation", ("first stage", *MOMENTS, "ms"), rows),),
-        charts=(
-            bars(
-                "Relative deviation",
-                ("first stage", "deviation, at most 2"),
-                tuple(kept),
-                {part: [min(float(each[i]), 2.0) for each in kept.values()] for i, part in enumerate(MOMENTS)},
-            ),
-        ),
+        drawn=[(tuple(kept), {part: [min(float(e[i]), 2.0) for e in kept.values()] for i, part in enumerate(MOMENTS)})],
     )
 
 
@@ -324,34 +229,19 @@ def figure_8(work: SharedResults) -> Part:
     public = {m: float(np.mean([t.public_errors[m] for t in work.trials])) for m in MODELS}
     best = {m: min(found, key=lambda second: found[second][m]) for m in MODELS}
     wins = sum(second == "krr" for second in best.values())
-    return Part(
-        text=(f"SH at alpha {HALF}; outputs by each second stage.",),
-        comparisons=(
-            comparison(
-                "KRR is the best second stage",
-                "whatever the public model",
-                f"for {wins} of 4; best: " + ", ".join(f"{MODELS[m]} {MODELS[b][1:]}" for m, b in best.items()),
-                "agrees"
-                if wins == 4
-                else "nearly: a close second where it is not the best"
-                if wins
-                else "NOT reproduced",
-            ),
-            comparison(
-                "Delta-MSE with KRR",
-                "",
-                ", ".join(f"{MODELS[m]} {100 * (1 - found['krr'][m] / public[m]):.0f} %" for m in MODELS),
-                "only a picture is printed",
-            ),
-        ),
-        charts=(
-            bars(
-                "Error on D' + D*",
-                ("public model", "MSE"),
-                tuple(MODELS.values()),
-                {"D'": list(public.values()), **{f"{MODELS[s][1:]} outputs": list(found[s].values()) for s in MODELS}},
-            ),
-        ),
+    outputs = {f"{MODELS[second][1:]} outputs": list(found[second].values()) for second in MODELS}
+    close = "nearly: a close second where it is not the best" if wins else "NOT reproduced"
+    numbers = {
+        "alpha": HALF,
+        "wins": wins,
+        "best": {MODELS[m]: MODELS[second][1:] for m, second in best.items()},
+        "verdict": "agrees" if wins == 4 else close,
+        "gains": {MODELS[m]: 1 - found["krr"][m] / public[m] for m in MODELS},
+    }
+    return part(
+        "figure 8",
+        numbers,
+        drawn=[(tuple(MODELS.values()), {"D'": list(public.values())} | outputs)],
     )
 
 

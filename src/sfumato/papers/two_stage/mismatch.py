@@ -6,18 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.papers.result import Part, comparison
+from sfumato.papers.result import Part
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, target_function
 from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.shared_results import COMPARED, FEW_ALPHAS, SharedResults
-from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, curve_chart, tvd_1_w20
+from sfumato.papers.two_stage.trial import MODELS, SEED, TEST_ROWS, Trial, part, tvd_1_w20
 
 MEANS = tuple(round(0.1 * step, 1) for step in range(1, 11))
 SPREAD = 0.14
 NOISES = tuple(round(0.2 * step, 1) for step in range(1, 11))
 """Standard deviations of the noise on the test prices."""
 ALPHA = 0.5
+UNIFORM = "our test rows keep x1 and x2 uniform, the paper says nothing of them"
+FAR_AWAY = "far outside the prices that anybody has seen, local models have nothing to gain"
 
 
 def figure_12(work: SharedResults) -> Part:
@@ -30,60 +32,28 @@ def figure_12(work: SharedResults) -> Part:
     order = np.argsort(far)
     drawn = {MODELS[m]: [gains[m][place] for place in order] for m in MODELS}
     prices = price_gains(work)
-    return Part(
-        text=(
-            "The third input of the test rows is N(mu, 0.14^2), mu from 0.1 to 1; TV is measured "
-            "against the original rows. Prices (appendix D.1): N(0, s^2) on the log prices of the test rows.",
-        ),
-        comparisons=(
-            comparison(
-                "Delta-MSE stays above 0",
-                "substantially, at every TV",
-                ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in gains.items()),
-                "agrees" if not losses else f"NOT for {', '.join(losses)}",
-            ),
-            comparison(
-                "it falls as TV rises",
-                "yes",
-                "correlation of TV and Delta-MSE: "
-                + ", ".join(f"{MODELS[m]} {np.corrcoef(far, g)[0, 1]:+.2f}" for m, g in gains.items()),
-                "agrees"
-                if not rising
-                else f"NOT for {', '.join(rising)}; our test rows keep x1 and x2 "
-                "uniform, the paper says nothing of them",
-            ),
-            comparison(
-                "prices: Delta-MSE with noise on the test prices",
-                "described in appendix D.1, no result printed",
-                ", ".join(f"{MODELS[m]} {100 * min(g):.0f} to {100 * max(g):.0f} %" for m, g in prices.items()),
-                "the release helps at every noise"
-                if min(map(min, prices.values())) > 0
-                else "far outside the prices that anybody has seen, local models have nothing to gain",
-            ),
-        ),
-        charts=(
-            curve_chart(
-                "(a) Delta-MSE",
-                ("total variation of x3", "Delta-MSE"),
-                [float(f"{far[p]:.3f}") for p in order],
-                drawn,
-                rules=(("no gain", 0.0),),
-            ),
-            curve_chart(
-                "(b) #KRR",
-                ("mean of x3 in the test rows", "MSE"),
-                MEANS,
-                {"D'": errors[0][:, 0].tolist(), "D' + D*": errors[0][:, 1].tolist()},
-            ),
-            curve_chart(
-                "(c) Prices, Delta-MSE",
-                ("noise on log prices", "Delta-MSE"),
-                NOISES,
-                {MODELS[m]: g for m, g in prices.items()},
-                rules=(("no gain", 0.0),),
-            ),
-        ),
+    helps = min(map(min, prices.values())) > 0
+    numbers = {
+        "gains": {MODELS[m]: _percent_range(gain) for m, gain in gains.items()},
+        "losses": f"NOT for {', '.join(losses)}" if losses else "agrees",
+        "correlations": {MODELS[m]: np.corrcoef(far, gain)[0, 1] for m, gain in gains.items()},
+        "rising": f"NOT for {', '.join(rising)}; {UNIFORM}" if rising else "agrees",
+        "price_gains": {MODELS[m]: _percent_range(gain) for m, gain in prices.items()},
+        "prices": "the release helps at every noise" if helps else FAR_AWAY,
+    }
+    return part(
+        "figure 12",
+        numbers,
+        drawn=[
+            ([float(f"{far[place]:.3f}") for place in order], drawn),
+            (MEANS, {"D'": errors[0][:, 0], "D' + D*": errors[0][:, 1]}),
+            (NOISES, {MODELS[m]: gain for m, gain in prices.items()}),
+        ],
     )
+
+
+def _percent_range(gains: Sequence[float]) -> str:
+    return f"{100 * min(gains):.0f} to {100 * max(gains):.0f} %"
 
 
 def price_gains(work: SharedResults) -> dict[str, list[float]]:
@@ -132,42 +102,16 @@ def figure_13(work: SharedResults) -> Part:
         for stage in COMPARED
         for m in MODELS
     }
-    flat = {
-        name: [float(np.ptp(each["SH", m])) for m in MODELS]
-        for name, each in (("prices", prices), ("nonlinear", work.gains))
+    both = {"prices": prices, "nonlinear": work.gains}
+    flat = {name: 100 * max(float(np.ptp(each["SH", m])) for m in MODELS) for name, each in both.items()}
+    numbers = {
+        "stages": [{"stage": stage} for stage in COMPARED],
+        "flat": flat,
+        "verdict": "agrees for KRR; trees on 500 rows move a little" if flat["nonlinear"] > 10 else "agrees",
+        "blind": {name: [100 * each["Random", m][0] for m in MODELS] for name, each in both.items()},
     }
-    blind = {
-        name: [float(each["Random", m][0]) for m in MODELS]
-        for name, each in (("prices", prices), ("nonlinear", work.gains))
-    }
-    return Part(
-        text=("Prices: brand 1, D' of 20 rows.",),
-        comparisons=(
-            comparison(
-                "SH-KRR: nearly constant in alpha",
-                "both data sets",
-                "; ".join(f"{name}: moves by at most {100 * max(v):.0f} points" for name, v in flat.items()),
-                "agrees for KRR; trees on 500 rows move a little" if max(flat["nonlinear"]) > 0.1 else "agrees",
-            ),
-            comparison(
-                "Random-KRR: alpha must come near 1",
-                "both data sets",
-                "; ".join(
-                    f"{name} at alpha 0: " + ", ".join(f"{100 * v:.0f}" for v in values) + " %"
-                    for name, values in blind.items()
-                ),
-                "where U(0, 1) happens to cover the inputs (log prices reach 1.1), Random gains at alpha 0 too: "
-                "it depends on the unit of the table",
-            ),
-        ),
-        charts=tuple(
-            curve_chart(
-                f"Prices, {stage}",
-                ("alpha", "Delta-MSE"),
-                FEW_ALPHAS,
-                {MODELS[m]: prices[stage, m].tolist() for m in MODELS},
-                rules=(("no gain", 0.0),),
-            )
-            for stage in COMPARED
-        ),
+    return part(
+        "figure 13",
+        numbers,
+        drawn=[(FEW_ALPHAS, {MODELS[m]: prices[stage, m].tolist() for m in MODELS}) for stage in COMPARED],
     )

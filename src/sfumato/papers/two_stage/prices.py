@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Part, ValueTable, value_table
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
 from sfumato.papers.two_stage.published.disclosure_bounds import blended, published_bound
-from sfumato.papers.two_stage.trial import Trial, curve_chart, trial_of
+from sfumato.papers.two_stage.trial import Trial, part, trial_of
+from sfumato.report.texts import text_file
 from sfumato.risk.interval_disclosure import interval_disclosure
 
 if TYPE_CHECKING:
@@ -26,18 +27,8 @@ ALPHA, ETA = 0.2, 1e-4
 BLENDS = (0.2, 0.5, 0.8, 1.0)
 KRR: dict[str, Any] = {"method": "nystrom", "landmarks": 30, "reach": 1.0}
 """One input and a smooth function: 30 landmarks are as good as all rows, and fast."""
-PRINTED_MARKUP = {"D'": (185.07, 133.23, 94.56, 97.29, 105.10), "D' + D*": (198.81, 142.48, 98.82, 101.71, 111.08)}
-PRINTED_RATIO = (99.90, 99.90, 99.95, 99.94, 99.93)
-PRINTED_MAPD = {"D'": 2.63, "D' + D*": 0.12}
-PRINTED_LID = 4.08
-PRINTED_ORIGINAL = {
-    "D": ((198.05, 141.68), 0.33),
-    "D* 0.2": ((199.68, 142.62), 0.32),
-    "D* 0.5": ((199.69, 142.64), 0.32),
-    "D* 0.8": ((199.70, 142.63), 0.32),
-    "D* 1": ((199.71, 142.63), 0.33),
-}
-PRICES_WHY = "prices are our own, U(1, 3): the paper's are not printed"
+PRINTED = text_file("printed", "sfumato.papers.two_stage")["prices"]
+"""The numbers of tables 4 and 8, in per cent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,41 +103,29 @@ def _both_mapd(public: FloatArray, combined: FloatArray) -> tuple[float, float]:
 def table_4(work: SharedResults) -> Part:
     """Return the pricing metrics of D' and of D' with D*."""
     found, samples = work.prices, {"D'": f"D' {HELD}", "D' + D*": f"D' + D* {HELD}"}
-    rows = [
-        comparison(
-            f"OPR of the printed mark-up, brand {i + 1}",
-            f"{PRINTED_RATIO[i]:.2f} %",
-            f"{100 * ratio:.2f} %",
-            "the corrected formula reproduces the printed value",
-        )
-        for i, ratio in enumerate(printed_ratios())
-    ]
-    rows += [
-        comparison(
-            f"MAPD of {name}",
-            f"{PRINTED_MAPD[name]} %",
-            f"{100 * mapd(ELASTICITIES, found.mean(key)):.2f} %",
-            f"of the mean estimate; {PRICES_WHY}. The gain is that of {ROWS} rows over {HELD}",
-        )
-        for name, key in samples.items()
-    ]
-    bound = published_bound(ALPHA, 1, ETA, found.width)
-    rows.append(
-        comparison(
-            f"LID at alpha {ALPHA}",
-            f"{PRINTED_LID} %",
-            f"{100 * found.lid[ALPHA]:.1f} %; matched greedily {100 * found.greedy:.1f} %",
-            f"{PRICES_WHY}; the paper's own bound (10) is {100 * bound:.3f} % here and "
-            f"{100 * published_bound(ALPHA, 1, ETA):.3f} % for a unit range: printed and ours both break "
-            "it, because rows are matched. Rounds pair nearer rows than the greedy rule",
-        )
-    )
-    return Part(name="table 4", comparisons=tuple(rows), values=(_metrics(found, samples),))
+    numbers = {
+        "brands": [
+            {"brand": i + 1, "printed": PRINTED["ratio"][i], "ratio": ratio} for i, ratio in enumerate(printed_ratios())
+        ],
+        "samples": [
+            {"name": name, "printed": PRINTED["mapd"][name], "mapd": mapd(ELASTICITIES, found.mean(key))}
+            for name, key in samples.items()
+        ],
+        "rows": ROWS,
+        "held": HELD,
+        "alpha": ALPHA,
+        "printed_lid": PRINTED["lid"],
+        "lid": found.lid[ALPHA],
+        "greedy": found.greedy,
+        "bound": published_bound(ALPHA, 1, ETA, found.width),
+        "unit_bound": published_bound(ALPHA, 1, ETA),
+    }
+    return part("table 4", numbers, values=(_metrics(found, samples),))
 
 
 def printed_ratios() -> FloatArray:
     """Return the profit ratios of the elasticities behind the printed mark-ups of D'."""
-    markups = np.array(PRINTED_MARKUP["D'"]) / 100
+    markups = np.array(PRINTED["markup"]["D'"]) / 100
     return optimal_profit_ratio(ELASTICITIES, -1 - 1 / markups)
 
 
@@ -156,7 +135,7 @@ def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
         estimates = [float(found.mean(key)[brand]) for key in samples.values()]
         markups = [100 * float(optimal_markup([value])[0]) for value in (beta, *estimates)]
         ratios = [100 * float(optimal_profit_ratio([beta], [value])[0]) for value in estimates]
-        printed = [f"{PRINTED_MARKUP[name][brand]:.2f}" for name in samples]
+        printed = [f"{PRINTED['markup'][name][brand]:.2f}" for name in samples]
         rows.append(
             (f"brand {brand + 1}", f"{markups[0]:.2f}", *printed, *(f"{v:.2f}" for v in (*markups[1:], *ratios)))
         )
@@ -166,27 +145,19 @@ def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
 
 def table_8(work: SharedResults) -> Part:
     """Return the pricing metrics of the original rows and of the release."""
-    found, rows = work.prices, list[Comparison]()
-    for name, (markups, deviation) in PRINTED_ORIGINAL.items():
-        ours = 100 * optimal_markup(found.mean(name)[:2])
-        rows.append(
-            comparison(
-                f"{name.replace('D* ', 'D*, alpha ')}: OMU of brands 1 and 2, MAPD",
-                f"{markups[0]} %, {markups[1]} %, {deviation} %",
-                f"{ours[0]:.2f} %, {ours[1]:.2f} %, {100 * mapd(ELASTICITIES, found.mean(name)):.2f} %",
-                PRICES_WHY,
-            )
-        )
+    found = work.prices
+    samples = [
+        {
+            "name": name.replace("D* ", "D*, alpha "),
+            "printed": printed["markup"],
+            "deviation": printed["mapd"],
+            "ours": optimal_markup(found.mean(name)[:2]),
+            "mapd": mapd(ELASTICITIES, found.mean(name)),
+        }
+        for name, printed in PRINTED["original"].items()
+    ]
     gaps = [abs(mapd(ELASTICITIES, found.mean(f"D* {a:g}")) - mapd(ELASTICITIES, found.mean("D"))) for a in BLENDS]
-    rows.append(
-        comparison(
-            "the release is as good as the original",
-            "within 0.01 %",
-            f"MAPD differs by at most {100 * max(gaps):.2f} points",
-            "agrees: every alpha alike. Which of the two is nearer changes with the seed",
-        )
-    )
-    return Part(name="table 8", comparisons=tuple(rows))
+    return part("table 8", {"samples": samples, "gap": 100 * max(gaps)})
 
 
 def figure_9(work: SharedResults) -> Part:
@@ -195,21 +166,15 @@ def figure_9(work: SharedResults) -> Part:
     public, combined = ([100 * found[size][which] for size in SIZES] for which in (0, 1))
     drop = [1 - after / before for before, after in found.values()]
     falls = all(left >= right for left, right in pairwise(public))
-    return Part(
-        text=("Mean over runs of the MAPD of single runs; mark-up and profit ratio follow from it.",),
-        comparisons=(
-            comparison(
-                "the release improves the metrics",
-                "at every size",
-                f"MAPD falls by {100 * drop[0]:.0f} % at {SIZES[0]} rows, {100 * drop[-1]:.0f} % at {SIZES[-1]}",
-                "agrees" if min(drop) > 0 else "NOT at every size",
-            ),
-            comparison(
-                "more so the fewer rows the public holds",
-                "yes",
-                f"MAPD of D' {public[0]:.1f} to {public[-1]:.1f} %",
-                "agrees: the release stands for 1040 rows" if falls else "agrees but for noise",
-            ),
-        ),
-        charts=(curve_chart("MAPD", ("rows of D'", "MAPD, %"), SIZES, {"D'": public, "D' + D*": combined}),),
+    numbers = {
+        "drops": (drop[0], drop[-1]),
+        "sizes": (SIZES[0], SIZES[-1]),
+        "improves": "agrees" if min(drop) > 0 else "NOT at every size",
+        "public": (public[0], public[-1]),
+        "falls": "agrees: the release stands for 1040 rows" if falls else "agrees but for noise",
+    }
+    return part(
+        "figure 9",
+        numbers,
+        drawn=[(SIZES, {"D'": public, "D' + D*": combined})],
     )

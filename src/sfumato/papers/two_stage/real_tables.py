@@ -14,7 +14,7 @@ from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, RealTable, S
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
 from sfumato.papers.two_stage.published.disclosure_bounds import blended
-from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, bars, trial_of
+from sfumato.papers.two_stage.trial import MODELS, SEED, Trial, part, trial_of
 from sfumato.risk.interval_disclosure import interval_disclosure, row_linkage
 
 if TYPE_CHECKING:
@@ -116,25 +116,13 @@ def _errors(trial: Trial) -> dict[str, dict[str, float]]:
 CLOSE = 1.15
 """Errors at most so far apart are called equal: with test sets of 100 to 200 rows they are."""
 FAR = 1.5
-UNIT_TEXT = (
-    "The paper does not say in which unit its tolerance is on real tables. Two readings: 0.001 in the unit of the "
-    "table (a year, a dollar), and 0.001 of the range of each column, which is what it means on simulated data."
-)
 
 
 def table_7(work: SharedResults) -> Part:
     """Check every requirement of the provider and of the public."""
     found = work.real
     rows = [row for each in found.values() for row in (*_provider(each), _public(each))]
-    return Part(
-        text=(
-            UNIT_TEXT,
-            "Released at alpha 0.5. Sexes, regions and the like are released as they are, "
-            "as in the paper, and do not count in LID.",
-        ),
-        comparisons=tuple(rows),
-        values=(_disclosures(found), _gains(found)),
-    )
+    return part("table 7", {}, more=rows, values=(_disclosures(found), _gains(found)))
 
 
 def _provider(found: RealTableResult) -> tuple[Comparison, Comparison]:
@@ -212,51 +200,25 @@ def _gains(found: dict[str, RealTableResult]) -> ValueTable:
 def figure_10(work: SharedResults) -> Part:
     """Return LID against what is required, and Delta-MSE of every model."""
     found = work.real
-    own = [
-        each.inputs[0] <= each.table.max_lid[0] and each.output[0] <= each.table.max_lid[1] for each in found.values()
+    met = [
+        sum(
+            each.inputs[unit] <= each.table.max_lid[0] and each.output[unit] <= each.table.max_lid[1]
+            for each in found.values()
+        )
+        for unit in (0, 1)
     ]
-    wide = [
-        each.inputs[1] <= each.table.max_lid[0] and each.output[1] <= each.table.max_lid[1] for each in found.values()
-    ]
-    met = sum(each.gain(model) >= each.table.least_gain for each in found.values() for model in MODELS)
-    names = tuple(found)
-    return Part(
-        text=(UNIT_TEXT,),
-        comparisons=(
-            comparison(
-                "LID below the thresholds at alpha 0.5",
-                "all five tables",
-                f"{sum(own)} of 5 by unit, {sum(wide)} of 5 by range",
-                "the unit decides: 0.001 of a dollar is no attack, and by range matching keeps rows too near",
-            ),
-            comparison(
-                "the public's requirement",
-                "met but for a few marked cases",
-                f"{met} of 20 (table 7 has reasons)",
-                "agrees: most are met, and table 7 has the measured reason of each other one",
-            ),
-        ),
-        charts=(
-            bars(
-                "(a) LID of inputs",
-                ("table", "LID"),
-                names,
-                {
-                    "required": [f.table.max_lid[0] for f in found.values()],
-                    "by unit": [f.inputs[0] for f in found.values()],
-                    "by range": [f.inputs[1] for f in found.values()],
-                },
-            ),
-            bars(
-                "(b) Delta-MSE",
-                ("table", "Delta-MSE"),
-                names,
-                {
-                    "required": [f.table.least_gain for f in found.values()],
-                    **{MODELS[m]: [f.gain(m) for f in found.values()] for m in MODELS},
-                },
-            ),
-        ),
+    gained = sum(each.gain(model) >= each.table.least_gain for each in found.values() for model in MODELS)
+    lids = {
+        "required": [each.table.max_lid[0] for each in found.values()],
+        "by unit": [each.inputs[0] for each in found.values()],
+        "by range": [each.inputs[1] for each in found.values()],
+    }
+    gains = {"required": [each.table.least_gain for each in found.values()]}
+    gains |= {MODELS[m]: [each.gain(m) for each in found.values()] for m in MODELS}
+    return part(
+        "figure 10",
+        {"by_unit": met[0], "by_range": met[1], "met": gained},
+        drawn=[(tuple(found), lids), (tuple(found), gains)],
     )
 
 
@@ -269,44 +231,25 @@ def figure_11(work: SharedResults) -> Part:
     trial = price_trial(SEED, ELASTICITIES[0])
     pairs = {m: (trial.error(m, trial.original), trial.error(m, trial.released("SH", PRICE_ALPHA))) for m in MODELS}
     better = [MODELS[m] for m, (first, second) in pairs.items() if second < first]
-    return Part(
-        text=("The test rows are those of figure 10; the paper tests on more when |D'| = 0.",),
-        comparisons=(
-            comparison(
-                "real tables: error on D* over that on D",
-                "very close for most",
-                f"median {np.median(flat):.2f}; {int((flat <= CLOSE).sum())} of 20 at most {CLOSE}; worst "
-                f"{flat.max():.1f} ({MODELS[worst[0]]} on {worst[1]})",
-                f"agrees for most. More than {FAR} times: {', '.join(poor) or 'none'}; EIA has heavy tails, "
-                "and blends fall where no row is",
-            ),
-            comparison(
-                "prices: #KRR, #NWK",
-                "nearly identical",
-                ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("krr", "nadaraya-watson")),
-                "error on D* over that on D, brand 1",
-            ),
-            comparison(
-                "prices: #AdaBoost, #RF",
-                "lower on D*",
-                ", ".join(f"{MODELS[m]} {pairs[m][1] / pairs[m][0]:.2f}" for m in ("adaboost", "forest")),
-                f"agrees for {', '.join(better)}: D* has no noise" if better else "NOT reproduced",
-            ),
-        ),
-        charts=(
-            bars(
-                "(a) Error on D* over that on D",
-                ("table", "ratio"),
-                tuple(work.real),
-                {MODELS[m]: values for m, values in ratios.items()},
-            ),
-            bars(
-                "(b) Prices, brand 1",
-                ("model", "MSE"),
-                tuple(MODELS.values()),
-                {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]},
-            ),
-        ),
+    numbers = {
+        "median": np.median(flat),
+        "close": int((flat <= CLOSE).sum()),
+        "limit": CLOSE,
+        "worst": flat.max(),
+        "where": f"{MODELS[worst[0]]} on {worst[1]}",
+        "far": FAR,
+        "poor": poor or "none",
+        "smooth": {MODELS[m]: pairs[m][1] / pairs[m][0] for m in ("krr", "nadaraya-watson")},
+        "trees": {MODELS[m]: pairs[m][1] / pairs[m][0] for m in ("adaboost", "forest")},
+        "better": f"agrees for {', '.join(better)}: D* has no noise" if better else "NOT reproduced",
+    }
+    return part(
+        "figure 11",
+        numbers,
+        drawn=[
+            (tuple(work.real), {MODELS[m]: values for m, values in ratios.items()}),
+            (tuple(MODELS.values()), {"D": [pairs[m][0] for m in MODELS], "D*": [pairs[m][1] for m in MODELS]}),
+        ],
     )
 
 

@@ -15,7 +15,6 @@ from sfumato.papers.two_stage.trial import SEED
 
 WITH_NETWORKS = ("figure 4", "figure 6", "figure 7")
 """Parts that show GAN and diffusion."""
-
 PARTS = PaperParts[SharedResults](
     paper="two-stage",
     title="Two-stage data synthesization: a statistics-driven restricted trade-off between privacy and prediction",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sfumato.errors import RiskError
 from sfumato.metrics.distances import total_variation
-from sfumato.papers.charts import bar_chart, line_chart
+from sfumato.papers.texts import written_part
 from sfumato.papers.two_stage.data import FloatArray, Sample, simulated_table, target_function
 from sfumato.papers.two_stage.learners.regressors import FittedRegressor, fit_regressor
 from sfumato.papers.two_stage.prediction_task import delta_mse, mean_squared_error
@@ -39,8 +39,7 @@ SEED = 1
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 HALF = 0.5
 MOMENTS = ("mean", "sd", "covariance")
-curve_chart = partial(line_chart, logarithmic=False, digits=4)
-bars = partial(bar_chart, digits=4)
+part = partial(written_part, "sfumato.papers.two_stage")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,23 +10,53 @@ No differential privacy here: the function, lambda, reach and bandwidth are all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.errors import PlanError, TableError
-from sfumato.papers.two_stage.learners.kernel_ridge import KernelRidge, fit_kernel_ridge
-from sfumato.papers.two_stage.learners.radial_kernels import FloatArray, blocks
-from sfumato.papers.two_stage.learners.ridge_solvers import InputRange, KernelFit, TargetScaler
+from sfumato.errors import MissingExtra, PlanError, TableError
+from sfumato.papers.two_stage.learners.radial_kernels import (
+    FloatArray,
+    KernelName,
+    RadialKernel,
+    blocks,
+    wendland_power,
+)
+from sfumato.papers.two_stage.learners.ridge_solvers import (
+    EIGEN_ROWS,
+    LAMBDAS,
+    InputRange,
+    KernelFit,
+    KernelSpace,
+    Landmarks,
+    PenaltyChoice,
+    TargetScaler,
+    checked_grid,
+    choose_landmarks,
+    fit_exact,
+    fit_nystrom,
+    landmark_count,
+    least_error,
+)
+from sfumato.system import free_memory
 
 LEAST_ROWS = 20
 # From 2^-8 to 2 in units of the input ranges, by factors of the square root of 2: halving h^2 squares the weights.
 BANDWIDTHS = tuple(2.0 ** (1 - step / 2) for step in range(19))
 QUERY_ROWS = 1000
 ANCHOR_ROWS = 20_000
+# The published kernel has reach 1 on scaled inputs. Others are tried: with many inputs 1 leaves every row alone.
+REACHES = (0.5, 1.0, 2.0, 4.0, 8.0)
+REACH_ROWS = 500
+REACH_ROWS_ON_LANDMARKS = 20_000
+REACH_LANDMARKS = 300
+# Above these the exact solve takes longer than all other steps together, and landmarks lose a few per cent of error.
+EXACT_ROWS = {"cpu": 5000, "jax": 50_000}
+CHOOSING_LANDMARKS = 500
 
 
 class Regressor(Protocol):
@@ -92,7 +122,7 @@ def checked(inputs: ArrayLike, targets: ArrayLike) -> tuple[FloatArray, FloatArr
         if not np.all(np.isfinite(part)):
             problems.append(f"{what}: {int(np.sum(~np.isfinite(part)))} values are missing or infinite")
     if problems:
-        raise TableError("the response cannot be learnt from these rows", problems, "mend the table")
+        raise TableError("the response cannot be learnt from these rows", problems, "correct the table")
     return np.ascontiguousarray(rows), np.ascontiguousarray(values)
 
 
@@ -109,6 +139,121 @@ def _probabilities(values: FloatArray) -> FloatArray:
     cut = np.clip(values, 0.0, 1.0)
     total = cut.sum(axis=1, keepdims=True)
     return np.where(total > 0, cut / np.where(total > 0, total, 1.0), 1.0 / values.shape[1])
+
+
+@dataclass(frozen=True)
+class KernelRidge:
+    """What is asked of kernel ridge regression.
+
+    ``method="auto"`` is exact up to ``exact_rows`` rows and on landmarks above; ``"exact"`` solves exactly whatever
+    fits the memory. ``device="jax"`` does so on an accelerator.
+    """
+
+    kernel: KernelName = "wendland"
+    reach: float | Literal["auto"] = "auto"
+    lambdas: Sequence[float] = LAMBDAS
+    method: Literal["auto", "exact", "nystrom"] = "auto"
+    landmarks: int | None = None
+    landmarks_by: Landmarks = "uniform"
+    exact_rows: int | None = None
+    device: Literal["cpu", "jax"] = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.method not in ("auto", "exact", "nystrom") or self.device not in ("cpu", "jax"):
+            raise PlanError(
+                f"method {self.method!r} on device {self.device!r} is unknown",
+                next_step="methods: auto, exact, nystrom; devices: cpu, jax",
+            )
+
+    def is_exact(self, rows: int) -> bool:
+        """Say whether to solve exactly; refuse what does not fit the memory."""
+        exact = self.method == "exact" or (
+            self.method == "auto" and rows <= (self.exact_rows or EXACT_ROWS[self.device])
+        )
+        needed, free = 8.0 * rows * rows, free_memory() or math.inf
+        if exact and self.device == "cpu" and needed > 0.8 * free:
+            found = f"the kernel of {rows} rows needs {needed / 1e9:.1f} GB; {free / 1e9:.1f} GB are free"
+            raise PlanError("the exact solve does not fit this machine", [found], "choose method='nystrom'")
+        return exact
+
+    def landmarks_of(self, rows: int, exact: bool) -> int:
+        """Return how many landmarks to take; where they only choose lambda, few are enough."""
+        few = min(CHOOSING_LANDMARKS, landmark_count(rows)) if exact else landmark_count(rows)
+        return min(self.landmarks or few, rows)
+
+
+def fit_kernel_ridge(
+    inputs: FloatArray, targets: FloatArray, generator: np.random.Generator, **options: Any
+) -> tuple[KernelFit, dict[str, Any]]:
+    """Fit kernel ridge regression with the settings of :class:`KernelRidge`, and say what was chosen."""
+    asked = KernelRidge(**options)
+    grid, exact = checked_grid(asked.lambdas), asked.is_exact(len(inputs))
+    reach = _chosen_reach(asked, inputs, targets, grid, generator) if asked.reach == "auto" else float(asked.reach)
+    space = KernelSpace.of(RadialKernel(asked.kernel, reach, inputs.shape[1]), inputs, targets)
+    if exact and len(inputs) <= EIGEN_ROWS:
+        choice = least_error(grid, space.leave_one_out(inputs, targets, grid), "leave-one-out")
+        fit = None
+    else:
+        count = asked.landmarks_of(len(inputs), exact)
+        anchors = choose_landmarks(space.kernel, space.box.scaled(inputs), count, asked.landmarks_by, generator)
+        fit, choice = fit_nystrom(space, inputs, targets, grid, anchors, generator)
+    if exact or fit is None:
+        fit = _fit_exact(space, inputs, targets, choice.penalty, asked.device)
+    return fit, _report(fit, choice, asked, exact)
+
+
+def _chosen_reach(
+    asked: KernelRidge, inputs: FloatArray, targets: FloatArray, grid: FloatArray, generator: np.random.Generator
+) -> float:
+    """Return the reach that predicts a sample of rows best: by leave-one-out, or on landmarks where rows are many."""
+    from threadpoolctl import threadpool_limits
+
+    few = len(inputs) <= EIGEN_ROWS
+    sample = generator.permutation(len(inputs))[: REACH_ROWS if few else REACH_ROWS_ON_LANDMARKS]
+    rows, values, box = inputs[sample], targets[sample], InputRange.of(inputs)
+
+    def error(reach: float) -> float:
+        space = KernelSpace(RadialKernel(asked.kernel, reach, inputs.shape[1]), box, TargetScaler.of(values))
+        if few:
+            return float(space.leave_one_out(rows, values, grid).min())
+        # The first rows are a sample already.
+        return fit_nystrom(space, rows, values, grid, box.scaled(rows[:REACH_LANDMARKS]), generator)[1].error
+
+    # Several threads gain little on tables this small, and on a busy machine they wait for each other.
+    with threadpool_limits(1):
+        return REACHES[int(np.argmin([error(reach) for reach in REACHES]))]
+
+
+def _fit_exact(space: KernelSpace, inputs: FloatArray, targets: FloatArray, penalty: float, device: str) -> KernelFit:
+    """Solve exactly, on the processor or with JAX on whatever device it finds."""
+    if device == "cpu":
+        return fit_exact(space, inputs, targets, penalty)
+    from sfumato.papers.two_stage.learners.ridge_solver_jax import solve_in_tiles
+
+    anchors, kernel = space.box.scaled(inputs), space.kernel
+    power = wendland_power(kernel.inputs)
+    try:
+        answer = solve_in_tiles(anchors, space.standard.forward(targets), penalty, kernel.name, kernel.reach, power)
+    except ImportError as error:
+        raise MissingExtra("device='jax' needs JAX", next_step="pip install 'sfumato[deep]'") from error
+    return KernelFit(space, anchors, answer)
+
+
+def _report(fit: KernelFit, choice: PenaltyChoice, asked: KernelRidge, exact: bool) -> dict[str, Any]:
+    """Say what was chosen. ``cv_error`` is in the targets' own units, averaged over them."""
+    return {
+        "method": "exact" if exact else "nystrom",
+        "device": asked.device if exact else "cpu",
+        "kernel": fit.space.kernel.name,
+        "reach": fit.space.kernel.reach,
+        "lambda": choice.penalty,
+        "lambda_by": choice.by,
+        "lambda_at_end_of_grid": choice.at_end_of_grid,
+        "landmarks": None if exact else len(fit.anchors),
+        "landmarks_by": None if exact else asked.landmarks_by,
+        "relative_cv_error": choice.error,
+        "cv_error": choice.error * float(np.mean(fit.space.standard.sd**2)),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,16 +361,9 @@ def _seed(generator: np.random.Generator) -> int:
     return int(generator.integers(2**31 - 1))
 
 
-def _fit_krr(
-    inputs: FloatArray, targets: FloatArray, generator: np.random.Generator, **options: Any
-) -> tuple[KernelFit, dict[str, Any]]:
-    """Fit kernel ridge regression with the settings of :class:`KernelRidge`."""
-    return fit_kernel_ridge(inputs, targets, generator, KernelRidge(**options))
-
-
 Fitter = Callable[..., tuple[Regressor, dict[str, Any]]]
 SECOND_STAGES: dict[str, Fitter] = {
-    "krr": _fit_krr,
+    "krr": fit_kernel_ridge,
     "nadaraya-watson": fit_nadaraya_watson,
     "adaboost": fit_adaboost,
     "forest": fit_forest,

@@ -16,9 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.errors import PlanError
 from sfumato.papers.two_stage.learners.radial_kernels import BLOCK_ROWS, FloatArray, RadialKernel, blocks
@@ -76,18 +79,36 @@ class TargetScaler:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelFit:
-    """A fitted function: kernels around anchors in scaled inputs, times coefficients."""
+class KernelSpace:
+    """A kernel, and the units of the inputs and of the targets that are learnt in it."""
 
     kernel: RadialKernel
     box: InputRange
     standard: TargetScaler
+
+    @classmethod
+    def of(cls, kernel: RadialKernel, inputs: FloatArray, targets: FloatArray) -> KernelSpace:
+        """Take the units from the rows."""
+        return cls(kernel, InputRange.of(inputs), TargetScaler.of(targets))
+
+    def leave_one_out(self, inputs: FloatArray, targets: FloatArray, grid: FloatArray) -> FloatArray:
+        """Return the mean squared leave-one-out error for every lambda, in standard deviations of the targets."""
+        scaled = self.box.scaled(inputs)
+        return leave_one_out(self.kernel.gram(scaled, scaled), self.standard.forward(targets), grid)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFit:
+    """A fitted function: kernels around anchors in scaled inputs, times coefficients."""
+
+    space: KernelSpace
     anchors: FloatArray
     coefficients: FloatArray
 
     def predict(self, inputs: FloatArray) -> FloatArray:
         """Return predictions, one column per target, in blocks of rows."""
-        return self.standard.back(self.kernel.times(self.box.scaled(inputs), self.anchors, self.coefficients))
+        space = self.space
+        return space.standard.back(space.kernel.times(space.box.scaled(inputs), self.anchors, self.coefficients))
 
 
 @dataclass(frozen=True)
@@ -143,18 +164,11 @@ def solve(gram: FloatArray, targets: FloatArray, penalty: float) -> FloatArray:
     return cho_solve((factor, True), targets, check_finite=False)
 
 
-def fit_exact(
-    kernel: RadialKernel,
-    box: InputRange,
-    standard: TargetScaler,
-    inputs: FloatArray,
-    targets: FloatArray,
-    penalty: float,
-) -> KernelFit:
+def fit_exact(space: KernelSpace, inputs: FloatArray, targets: FloatArray, penalty: float) -> KernelFit:
     """Fit all rows by Cholesky with a given lambda. Inputs and targets are those of the table, unscaled."""
-    anchors = box.scaled(inputs)
-    coefficients = solve(kernel.gram(anchors, anchors), standard.forward(targets), penalty)
-    return KernelFit(kernel, box, standard, anchors, coefficients)
+    anchors = space.box.scaled(inputs)
+    coefficients = solve(space.kernel.gram(anchors, anchors), space.standard.forward(targets), penalty)
+    return KernelFit(space, anchors, coefficients)
 
 
 def landmark_count(rows: int, most: int = MOST_LANDMARKS) -> int:
@@ -227,14 +241,12 @@ class Moments:
 
 
 def moments_of(
-    kernel: RadialKernel,
+    space: KernelSpace,
     landmarks: FloatArray,
     white: FloatArray,
-    box: InputRange,
-    standard: TargetScaler,
     inputs: FloatArray,
     targets: FloatArray,
-    order: np.ndarray[tuple[int], np.dtype[np.int64]],
+    order: NDArray[np.int64],
 ) -> Moments:
     """Sum the moments of the rows named in ``order``, block by block."""
     count = len(landmarks)
@@ -242,8 +254,8 @@ def moments_of(
     work = np.empty((min(BLOCK_ROWS, len(order)), count))
     for block in blocks(len(order)):
         chosen = order[block]
-        table = kernel.gram(box.scaled(inputs[chosen]), landmarks, work)
-        values = standard.forward(targets[chosen])
+        table = space.kernel.gram(space.box.scaled(inputs[chosen]), landmarks, work)
+        values = space.standard.forward(targets[chosen])
         square += table.T @ table
         cross += table.T @ values
         energy += float(np.sum(values * values))
@@ -271,16 +283,11 @@ def cross_validate(folds: list[Moments], grid: FloatArray) -> PenaltyChoice:
 
 def _total(folds: list[Moments]) -> Moments:
     """Add folds up."""
-    whole = folds[0]
-    for fold in folds[1:]:
-        whole = whole + fold
-    return whole
+    return reduce(add, folds)
 
 
 def fit_nystrom(
-    kernel: RadialKernel,
-    box: InputRange,
-    standard: TargetScaler,
+    space: KernelSpace,
     inputs: FloatArray,
     targets: FloatArray,
     grid: FloatArray,
@@ -288,14 +295,11 @@ def fit_nystrom(
     generator: np.random.Generator,
 ) -> tuple[KernelFit, PenaltyChoice]:
     """Fit all rows on landmarks (scaled) with the lambda of the grid that predicts held-out folds best."""
-    white, floor = whitening(kernel.gram(landmarks, landmarks))
+    white, floor = whitening(space.kernel.gram(landmarks, landmarks))
     usable = grid[grid >= floor] if grid[-1] >= floor else np.asarray([floor])
     order = generator.permutation(len(inputs))
-    folds = [
-        moments_of(kernel, landmarks, white, box, standard, inputs, targets, part)
-        for part in np.array_split(order, FOLDS)
-    ]
+    folds = [moments_of(space, landmarks, white, inputs, targets, part) for part in np.array_split(order, FOLDS)]
     choice = cross_validate(folds, usable)
     choice = replace(choice, by=f"{choice.by}, on {len(landmarks)} landmarks")
     weights = ridge_path(_total(folds), np.asarray([choice.penalty]))[0]
-    return KernelFit(kernel, box, standard, landmarks, white @ weights), choice
+    return KernelFit(space, landmarks, white @ weights), choice

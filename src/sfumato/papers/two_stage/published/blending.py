@@ -45,10 +45,8 @@ LABEL = "heuristic: no differential privacy"
 Places = NDArray[np.int64]
 Matching = Literal["rounds", "greedy", "optimal", "random"]
 MATCHINGS: tuple[str, ...] = get_args(Matching)
-
 How = Literal["additive", "multiplicative", "proportion"]
 HOWS: tuple[str, ...] = get_args(How)
-
 OPTIMAL_ROWS = 3000
 """Above this the optimal assignment takes minutes and n^2 numbers."""
 NEIGHBOURS = 6

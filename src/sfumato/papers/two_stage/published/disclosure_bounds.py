@@ -26,11 +26,8 @@ from sfumato.privacy.exact import percent_at_most
 from sfumato.risk.interval_disclosure import Tolerance, check_rows, check_tolerances, interval_disclosure
 
 Finish = Callable[[FloatArray], FloatArray]
-
 """Turns blended rows into released ones, such as by rounding whole columns."""
-
 Mix = Callable[[FloatArray, FloatArray, float], FloatArray]
-
 """Puts original rows and their partners together by the weight of the original ones, as ``blended`` does."""
 
 

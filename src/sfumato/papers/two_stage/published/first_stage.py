@@ -40,25 +40,15 @@ from sfumato.errors import PlanError, TableError
 from sfumato.papers.two_stage.published.deep_generators import diffusion, gan
 
 FEWEST_ROWS = 20
-
 FACTORS = np.geomspace(0.1, 3.0, 40)
-
 """Values of c that are tried."""
-
 PUBLISHED_BANDWIDTHS = np.arange(1, 41) * 0.05
-
 """The grid of the paper, in the unit of the column: not scale-free."""
-
 STEPS_PER_BANDWIDTH = 4
-
 LARGEST_GRID = 2**22
-
 REACH = 6.0
-
 """Largest bandwidths by which the grid goes beyond the extremes, so that the transform does not wrap round."""
-
 TAIL = 5.0
-
 """Chosen bandwidths by which the density goes beyond the extremes: 3 in 10 million of a kernel lie farther out."""
 
 
@@ -194,17 +184,11 @@ def _binned(column: FloatArray, grid: FloatArray) -> FloatArray:
 
 
 Step = Literal["rank", "correlation", "covariance", "independent"]
-
 Unit = Literal["range", "published"]
-
 STEPS: tuple[str, ...] = get_args(Step)
-
 UNITS: tuple[str, ...] = get_args(Unit)
-
 SAME = 1e-10
-
 """Columns whose correlation is this near to 1 or -1 are one column twice."""
-
 WEIBULL_SHAPE = 8.0
 
 
@@ -376,9 +360,6 @@ FIRST_STAGES: dict[str, Callable[..., FloatArray]] = {
     "gan": gan,
     "diffusion": diffusion,
 }
-
 """First stages by name."""
-
 DEEP = ("gan", "diffusion")
-
 """Those that train a network, for minutes."""

@@ -63,11 +63,8 @@ def time_features(times: Any, steps: int, count: int) -> Any:
 
 
 Progress = Callable[[int, int], None]
-
 """Called after each epoch with its number and the most epochs there can be."""
-
 MOST_CHECKED = 500
-
 """So many rows are drawn for a check, and no more held-out rows compared: the distance costs their square."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.atomic_files import temporary_folder
+from sfumato.atomic_files import check_target, temporary_folder
 from sfumato.bundle.layout import DOCUMENT
 from sfumato.core.plan import Plan, memory_limit
 from sfumato.errors import BundleError, NoSpaceError, SfumatoError
@@ -194,14 +194,7 @@ def require_free_path(path: str | Path, what: str, why: str = CONFIDENTIAL) -> P
             f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} {why}",
             next_step=OTHER_PLACE,
         )
-    if place.is_dir():
-        raise BundleError(f"{str(place)!r} is a folder", next_step=OTHER_PLACE)
-    if place.exists() or place.is_symlink():
-        raise BundleError(f"{str(place)!r} exists already", next_step=OTHER_PLACE)
-    if not place.parent.is_dir():
-        raise BundleError(
-            f"there is no folder {str(place.parent)!r}", next_step="make it, or give a file in another folder"
-        )
+    check_target(place, error=BundleError, instead=OTHER_PLACE)
     refuse_read_only(place.parent)
     return place
 

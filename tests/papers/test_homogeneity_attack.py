@@ -17,12 +17,11 @@ from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.homogeneity_attack import page_of, parts, reproduce, summary
 from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, read_paper_tables
-from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.figures import choices, sigmas
 from sfumato.papers.homogeneity_attack.marginal_tvd import marginal_tvds, tvd_boxes
 from sfumato.papers.homogeneity_attack.published import moment_terms, published
 from sfumato.papers.homogeneity_attack.relations import table_1_relations
-from sfumato.papers.homogeneity_attack.shared_results import SharedResults
+from sfumato.papers.homogeneity_attack.shared_results import SharedResults, zero_truncated_rate
 from sfumato.papers.result import Reproduction
 from sfumato.report import to_html
 from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, gaussian_sigma, overall, shrinkage

@@ -14,8 +14,8 @@ from sfumato.cli.main import run
 from sfumato.errors import PlanError
 from sfumato.papers import paper
 from sfumato.papers.kmeans_geometry import illustrative_rows, page_of, parts, reproduce, summary
-from sfumato.papers.kmeans_geometry.errata import rounding_facts
 from sfumato.papers.kmeans_geometry.figures import printed_moves
+from sfumato.papers.kmeans_geometry.reproduction import rounding_facts
 from sfumato.papers.kmeans_geometry.simulation import (
     EPSILON,
     GRID,

@@ -21,7 +21,9 @@ from sfumato.papers.range_restriction import (
     reproduction,
     summary,
 )
-from sfumato.papers.range_restriction.errata import (
+from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
+from sfumato.papers.range_restriction.figures import IMPLIED, ORDER, in_order
+from sfumato.papers.range_restriction.reproduction import (
     CAPPED,
     PRINTED_WEIGHT_SEEDS,
     by_draws,
@@ -34,8 +36,6 @@ from sfumato.papers.range_restriction.errata import (
     rare_category,
     truncated_in_tenths,
 )
-from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
-from sfumato.papers.range_restriction.figures import IMPLIED, ORDER, in_order
 from sfumato.papers.range_restriction.simulation import (
     FATIGUE,
     REPEATS,

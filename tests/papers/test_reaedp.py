@@ -30,7 +30,6 @@ from sfumato.papers.reaedp import (
 )
 from sfumato.papers.reaedp.attacks import corrected_attacks, neighbour_rate, optimal_rate, published_attacks
 from sfumato.papers.reaedp.entropy_sensitivity import largest_entropy_change, sampled_sensitivities, smallest_violation
-from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.histograms import (
     PRICES,
     UNRATE,
@@ -54,6 +53,7 @@ from sfumato.papers.reaedp.mean_curves import (
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals, simulated_rate
 from sfumato.papers.reaedp.published import published_renyi_bound
+from sfumato.papers.reaedp.reproduction import errata
 from sfumato.papers.result import Reproduction
 from sfumato.report import to_html
 

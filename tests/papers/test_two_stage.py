@@ -27,7 +27,12 @@ from sfumato.papers.two_stage.data import (
     simulated_table,
     target_function,
 )
-from sfumato.papers.two_stage.errata import (
+from sfumato.papers.two_stage.figures import deviations
+from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
+from sfumato.papers.two_stage.price_metrics import mapd
+from sfumato.papers.two_stage.prices import PRINTED, estimate, measured_prices, printed_ratios
+from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
+from sfumato.papers.two_stage.reproduction import (
     bound_ratios,
     convolution,
     density_inflation,
@@ -36,11 +41,6 @@ from sfumato.papers.two_stage.errata import (
     published_bandwidth,
     residual_membership_auc,
 )
-from sfumato.papers.two_stage.figures import deviations
-from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
-from sfumato.papers.two_stage.price_metrics import mapd
-from sfumato.papers.two_stage.prices import PRINTED, estimate, measured_prices, printed_ratios
-from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
 from sfumato.papers.two_stage.trial import simulated_trial, tvd_1_w20
 from sfumato.report import to_html
 from sfumato.risk.interval_disclosure import interval_disclosure

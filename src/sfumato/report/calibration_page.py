@@ -19,7 +19,6 @@ from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.blocks import BulletList, Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark
-from sfumato.report.charts.plane import figure_html
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.version import __version__
@@ -68,7 +67,7 @@ def deployments_chart(epsilon: float, delta: float) -> Markup:
     """Return what others took, with its legend."""
     drawing = deployments_figure(epsilon, delta)
     words = f"{drawing.described()} {orientation_text(epsilon, delta)[0]}"
-    return figure_html(drawing, words, HEIGHT, narrow=False)
+    return drawing.html(words, HEIGHT)
 
 
 def deployments_figure(epsilon: float, delta: float) -> Lines:

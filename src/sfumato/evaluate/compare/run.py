@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.argument_errors import checked_arguments
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError, TableError
-from sfumato.evaluate.compare.differences import (
+from sfumato.evaluate.compare.columns import (
     WORST,
     column_comparisons,
     measured_associations,

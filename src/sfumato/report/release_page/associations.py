@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from sfumato.arrays import FloatArray
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.evaluate.compare.differences import chart_edges
+from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import counted, percent_fixed
 from sfumato.metrics.association import (
     CRAMER,

@@ -13,7 +13,7 @@ from sfumato.arrays import FloatArray
 from sfumato.bundle.description import noise_by_stage
 from sfumato.bundle.document import MainNumber, ReleaseDocument
 from sfumato.core.plan import StageNoise
-from sfumato.evaluate.compare.differences import chart_edges
+from sfumato.evaluate.compare.columns import chart_edges
 from sfumato.formatting import format_significant
 from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
 from sfumato.metrics.rows_view import RowsView

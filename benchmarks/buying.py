@@ -27,7 +27,7 @@ from sfumato import MST, Schema, buy_schema, read, release
 from sfumato.dp_schema import domains
 from sfumato.dp_schema.domains import ROUND_NUMBERS, occupied_range
 from sfumato.errors import PlanError, TooLittleSeenError
-from sfumato.privacy.accounting.zcdp import zcdp_rho
+from sfumato.privacy.accounting.gaussian_calibration import zcdp_rho
 
 TABLES = {
     "hmeq": "hmeq.csv",

@@ -20,7 +20,8 @@ import numba as nb
 import numpy as np
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import cdf_tables, large_scales
+from sfumato.privacy.noise.inversion import cdf_tables
+from sfumato.privacy.noise.inversion import draw as large_scales
 from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Geometric
 

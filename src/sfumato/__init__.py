@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato import entropy as entropy
     from sfumato import errors as errors
     from sfumato import risk as risk
-    from sfumato.bundle.export import export as export
+    from sfumato.bundle.read import export as export
     from sfumato.core.method import methods as methods
     from sfumato.core.plan import Plan as Plan
     from sfumato.core.release import Release as Release

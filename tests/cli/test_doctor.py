@@ -12,7 +12,7 @@ import sfumato
 from sfumato.cli.maintain import doctor as doctor
 from sfumato.errors import PlanError
 from sfumato.privacy import noise
-from sfumato.privacy.noise.inversion import numba_loops, self_test
+from sfumato.privacy.noise.inversion import random_bits, self_test
 
 SELF_TEST = 6
 
@@ -119,7 +119,7 @@ def plain_sum(counts, noise, total):
         np.add(counts, noise, out=total)
 
 
-true_propose = numba_loops.propose_gaussian
+true_propose = random_bits.propose_gaussian
 
 
 def careless(*arguments):
@@ -144,7 +144,7 @@ def one_sign(coarse, signs, *arguments):
     ],
 )
 def test_mutant_loops_are_named(loop: str, mutant, words: str, monkeypatch):
-    monkeypatch.setattr(numba_loops, loop, mutant)
+    monkeypatch.setattr(random_bits, loop, mutant)
     problems = self_test.self_test_problems()
     assert len(problems) == 1 and words in problems[0]
 

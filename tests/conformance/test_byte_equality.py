@@ -42,7 +42,7 @@ from sfumato.evaluate.calibrate import calibrate
 from sfumato.privacy import noise
 from sfumato.privacy.accounting.guarantee import Guarantee
 from sfumato.schema import Column
-from sfumato.schema.provenance_summary import SchemaProvenance
+from sfumato.schema.confirm import SchemaProvenance
 from sfumato.table import Table
 
 ROWS = 240

@@ -25,9 +25,8 @@ from sfumato.evaluate.calibrate import calibrate
 from sfumato.evaluate.calibrate.private_selection import NoisyScore
 from sfumato.mechanisms.graphical.fitted_model.fitted_model import FittedModel
 from sfumato.privacy.accounting.accountant import basic_composition, release_guarantee, tight_epsilon
-from sfumato.privacy.accounting.composition import compose_losses
+from sfumato.privacy.accounting.composition import FilterUse, compose_losses
 from sfumato.privacy.accounting.event import Event
-from sfumato.privacy.accounting.privacy_filter import FilterUse
 from sfumato.report.impact_assessment import dpia
 
 FRAME = pd.DataFrame({"city": ["Bern"] * 900 + ["Zug"] * 300, "age": [20 + i % 40 for i in range(1200)]})

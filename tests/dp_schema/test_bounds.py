@@ -12,6 +12,7 @@ from scipy import stats
 
 from sfumato.dp_schema.domains import (
     FALSE_ALARM,
+    InferredForm,
     NoisyHistogram,
     date_column,
     frequent_integers,
@@ -20,7 +21,6 @@ from sfumato.dp_schema.domains import (
     occupied_range,
     year_edges,
 )
-from sfumato.dp_schema.type_histogram import InferredForm
 from statistical.laws import ALPHA
 
 SPANS = [(0.0, 1000.0), (100.0, 1000.0), (-1000.0, -100.0), (-100.0, 1000.0), (0.001, 0.01), (0.0, 1e10), (1.0, 10.0)]

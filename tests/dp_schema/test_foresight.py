@@ -9,7 +9,7 @@ import pytest
 
 from sfumato import Ledger, buy_schema
 from sfumato.dp_schema import detection_limits, forecast_schema
-from sfumato.dp_schema.type_histogram import FIRST_SEEN_SIGMAS
+from sfumato.dp_schema.domains import FIRST_SEEN_SIGMAS
 from sfumato.errors import PlanError, TooSmallToBuyError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.dp_schema.type_histogram import (
+from sfumato.dp_schema.domains import (
     FORM_CELLS,
     MAGNITUDE_EDGES,
     NUMBERS,

@@ -14,7 +14,7 @@ import pytest
 import sfumato
 from sfumato.core.registry import REGISTRY
 from sfumato.lazy import HOOKS, load_object
-from sfumato.schema.file_formats import FILE_FORMATS
+from sfumato.schema.dialect import FILE_FORMATS
 from source_tree import MODULES, SOURCE, defined, is_text, lazy_homes, tree_of
 
 pytestmark = pytest.mark.xdist_group("source")  # parsed once, for all tests that read it

@@ -13,7 +13,7 @@ from sfumato.bundle.ledger_record import LAYOUT
 from sfumato.bundle.quality_statement import QualityStatement
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.verify_quality import statement_problems, wording_problems
+from sfumato.bundle.verify_generated import statement_problems, wording_problems
 from sfumato.evaluate.quality.statement import measure_problems
 
 

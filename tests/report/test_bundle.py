@@ -25,10 +25,9 @@ from sfumato import Contingency, Histogram, Ledger, Marginals, Schema
 from sfumato.atomic_files import locked_folder
 from sfumato.bundle import write
 from sfumato.bundle.document import ReleaseDocument
-from sfumato.bundle.incomplete_bundles import clean_up
 from sfumato.bundle.layout import file_record, file_stems
 from sfumato.bundle.reproduction_script import reproduction_script
-from sfumato.bundle.target_folder import prepare_output
+from sfumato.bundle.target_folder import clean_up, prepare_output
 from sfumato.bundle.verify import verify_bundle
 from sfumato.bundle.write import save_bundle
 from sfumato.core import parameters

@@ -21,8 +21,8 @@ from sfumato.bundle.read import open_bundle
 from sfumato.bundle.reproduction_script import reproduction_script
 from sfumato.bundle.signature import SigningKey, new_key
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.verify_data import FITTED
 from sfumato.bundle.verify_generated import age_of
+from sfumato.bundle.verify_guarantee import FITTED
 from sfumato.core.method import method_class
 from sfumato.core.registry import REGISTRY
 from sfumato.mechanisms.graphical.method import GraphicalMethod

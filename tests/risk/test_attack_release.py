@@ -22,8 +22,7 @@ from sfumato.risk.attacks.attack import fisher_p_value
 from sfumato.risk.attacks.attacker_view import AttackerView
 from sfumato.risk.attacks.membership import max_gap_p_value, threshold
 from sfumato.risk.attacks.singling_out import matches, multivariate_predicates, univariate_predicates
-from sfumato.risk.on_release.judge import holm, judge_attacks
-from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult
+from sfumato.risk.on_release.result import ReleaseAttackReport, ReleaseAttackResult, holm, judge_attacks
 
 pytestmark = pytest.mark.xdist_group("attacks on known releases")  # computed once, for all tests that look at it
 

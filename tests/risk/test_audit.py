@@ -21,10 +21,10 @@ from sfumato.mechanisms.graphical.budget import Budget
 from sfumato.mechanisms.two_stage import run as two_stage_run
 from sfumato.metrics.confidence import binomial_lower, binomial_upper
 from sfumato.privacy import noise
-from sfumato.privacy.accounting.zcdp import ZCDPFilter
+from sfumato.privacy.accounting.gaussian_calibration import ZCDPFilter
 from sfumato.privacy.noise.noise_recorder import active_recorder
 from sfumato.risk.auditing.lower_bounds import Claim, Point, betting_lower_bound
-from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
+from sfumato.risk.auditing.runs import audit_schema, worst_cases
 
 pytestmark = pytest.mark.statistical
 

@@ -23,9 +23,9 @@ from sfumato.report.texts.homogeneity_answers import epsilon_answer, epsilon_cho
 from sfumato.risk.homogeneity.cell_risk import local
 from sfumato.risk.homogeneity.cells import Cells, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, epsilon_grid
+from sfumato.risk.homogeneity.epsilon_search import Mechanism
 from sfumato.risk.homogeneity.guessing import guessing_averages, plurality
 from sfumato.risk.homogeneity.marginal_tvd import MOST_CELLS, _Noise, _TabulatedNoise, marginal_distances
-from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.results import RiskCurves
 from sfumato.schema import Schema
 

@@ -10,7 +10,7 @@ import pytest
 from sfumato.errors import RiskError
 from sfumato.mechanisms.counts.contingency import Contingency
 from sfumato.risk.homogeneity import Gaussian, Mechanism, epsilon_for, gaussian_sigma, local
-from sfumato.risk.homogeneity.noise import CLASSICAL_END, STEEPEST, WIDE
+from sfumato.risk.homogeneity.epsilon_search import CLASSICAL_END, STEEPEST, WIDE
 from sfumato.schema import Schema
 
 ALL = [

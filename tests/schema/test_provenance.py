@@ -10,10 +10,9 @@ from sfumato.core.schema_assumptions import schema_assumptions
 from sfumato.errors import SchemaError, UnchangedDraftError
 from sfumato.privacy.accounting.guarantee import UNCOVERED
 from sfumato.schema import Column, Rule, Schema
-from sfumato.schema.confirm import released
+from sfumato.schema.confirm import FactProvenance, SchemaProvenance, describe_facts, released
 from sfumato.schema.dialect import Dialect
 from sfumato.schema.provenance import FACTS, WORD_FACTS, Provenance, fingerprints, is_stated
-from sfumato.schema.provenance_summary import FactProvenance, SchemaProvenance, describe_facts
 from sfumato.schema.round_bounds import rounder_bounds
 from sfumato.schema.rules import rule_fingerprint
 

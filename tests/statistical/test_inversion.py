@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.privacy.noise.inversion import (
-    cdf_tables,
-    large_scales,
-)
+from sfumato.privacy.noise.inversion import cdf_tables, draw, random_bits
 from sfumato.privacy.noise.inversion.draw import add_gaussian_by_inversion, add_laplace_by_inversion
 from sfumato.privacy.noise.inversion.random_bits import bit_source
 from sfumato.privacy.noise.opendp import opendp_gaussian, opendp_laplace
@@ -134,7 +131,7 @@ SHORT = [
 @pytest.mark.parametrize(("add", "scale", "bits"), SHORT)
 def test_short_words_force_the_slow_path_and_keep_the_law(add: Add, scale: float, bits: int, monkeypatch):
     inverted = count_calls(monkeypatch, cdf_tables, "invert_with_more_bits")
-    decided = count_calls(monkeypatch, large_scales, "is_below_exp")
+    decided = count_calls(monkeypatch, draw, "is_below_exp")
     values = draws(add, scale, SLOW_N, bits=bits)
     assert law_p(values, add, scale) > ALPHA
     assert sign_p(values) > ALPHA
@@ -160,7 +157,7 @@ def test_rejection_is_decided_exactly_by_short_words(bits: int):
     """n = 20,000 decisions at exp(-0.3), each by a prefix of few bits and what follows it."""
     source, generator = bit_source(Randomness.of(5)), np.random.default_rng(6)
     prefixes = generator.integers(0, 2**bits, 20_000)
-    kept = sum(large_scales.is_below_exp(Fraction(3, 10), int(prefix), source, bits) for prefix in prefixes)
+    kept = sum(draw.is_below_exp(Fraction(3, 10), int(prefix), source, bits) for prefix in prefixes)
     assert stats.binomtest(kept, len(prefixes), math.exp(-0.3)).pvalue > ALPHA
 
 
@@ -246,14 +243,14 @@ def test_mutant_with_a_biased_digit_is_caught(monkeypatch):
     """A uniform last digit instead of one that falls with exp(-d / scale)."""
     true_digit = cdf_tables.LaplaceDigit
     flat = lambda scale, place, base: true_digit(scale * 10**6, place, base)  # noqa: E731
-    monkeypatch.setattr(large_scales, "LaplaceDigit", flat)
+    monkeypatch.setattr(draw, "LaplaceDigit", flat)
     assert law_p(draws(add_laplace_by_inversion, 1000.0), add_laplace_by_inversion, 1000.0) < ALPHA
 
 
 def test_mutant_that_keeps_every_proposal_is_caught(monkeypatch):
-    true_propose = large_scales.numba_loops.propose_gaussian
+    true_propose = random_bits.propose_gaussian
     keep_all = lambda *arguments: (true_propose(*arguments), arguments[-1].fill(1))  # noqa: E731
-    monkeypatch.setattr(large_scales.numba_loops, "propose_gaussian", keep_all)
+    monkeypatch.setattr(random_bits, "propose_gaussian", keep_all)
     assert law_p(draws(add_gaussian_by_inversion, 2100.0), add_gaussian_by_inversion, 2100.0) < ALPHA
 
 
@@ -263,9 +260,9 @@ def test_mutant_with_modulo_bias_is_caught(numbers: int, caught: bool, monkeypat
 
     8192 numbers are no mutant: 2048 low values divide them, and the test passes.
     """
-    true_propose = large_scales.numba_loops.propose_gaussian
+    true_propose = random_bits.propose_gaussian
     reduced = lambda coarse, signs, low, *rest: true_propose(coarse, signs, low % numbers, *rest)  # noqa: E731
-    monkeypatch.setattr(large_scales.numba_loops, "propose_gaussian", reduced)
+    monkeypatch.setattr(random_bits, "propose_gaussian", reduced)
     assert (
         digit_p(last_digits(draws(add_gaussian_by_inversion, 1e5)), add_gaussian_by_inversion, 1e5) < ALPHA
     ) == caught

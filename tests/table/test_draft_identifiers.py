@@ -10,7 +10,7 @@ import pytest
 
 import sfumato
 from sfumato import Schema
-from sfumato.table.drafting.lexicon import split_name
+from sfumato.table.drafting.column_profile import split_name
 
 FIRST = ("Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Hans", "Ida", "Jonas", "Karl", "Lena")
 LAST = ("Maier", "Schmidt", "Weber", "Huber", "Koch", "Bauer", "Wolf", "Klein", "Braun", "Lang", "Roth", "Vogel")

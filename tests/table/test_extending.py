@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.schema import Schema
-from sfumato.schema.dialect import Dialect
-from sfumato.schema.file_formats import FILE_FORMATS, FileFormat
+from sfumato.schema.dialect import FILE_FORMATS, Dialect, FileFormat
 from sfumato.table import read
 from sfumato.table.engines import ENGINES
 from sfumato.table.engines.engine import Engine

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Schema, read
-from sfumato.table import numba_loops, numpy_loops
+from sfumato.table import encode as numpy_loops
+from sfumato.table import numba_loops
 
 FACTS = """
 [table]

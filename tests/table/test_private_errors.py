@@ -19,8 +19,7 @@ import pytest
 import sfumato
 from sfumato import Schema
 from sfumato.errors import SfumatoError, TableError, place_of
-from sfumato.table.engines.engine import engine_errors
-from sfumato.table.error_causes import cause_of
+from sfumato.table.engines.engine import cause_of, engine_errors
 
 CANARY = "Ann Canary 4711"
 SCHEMA = Schema.parse('[table]\nname="t"\n[columns.a]\nkind="integer"\nbounds=[0,9]\n')

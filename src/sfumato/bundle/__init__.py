@@ -8,8 +8,8 @@ from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:
     from sfumato.bundle.document import ReleaseDocument as ReleaseDocument
-    from sfumato.bundle.incomplete_bundles import clean_up as clean_up
     from sfumato.bundle.read import open_bundle as open_bundle
+    from sfumato.bundle.target_folder import clean_up as clean_up
     from sfumato.bundle.target_folder import prepare_output as prepare_output
     from sfumato.bundle.verify import BundleCheck as BundleCheck
     from sfumato.bundle.verify import verify_bundle as verify_bundle

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.bundle.ledger_record import DocumentPart, LedgerCost, RandomnessRecord, SealedPart
-from sfumato.core.purchases import purchased
-from sfumato.core.schema_assumptions import schema_assumptions
+from sfumato.core.schema_assumptions import purchased, schema_assumptions
 from sfumato.privacy.accounting.accountant import release_guarantee
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.accounting.guarantee import Guarantee, WithGuaranteeAndEvents

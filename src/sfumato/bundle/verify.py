@@ -32,33 +32,31 @@ from sfumato.bundle.layout import (
 from sfumato.bundle.quality_statement import QualityStatement
 from sfumato.bundle.read import read_document
 from sfumato.bundle.signature import UNPROVED, PublicKey, check_signature
-from sfumato.bundle.verify_data import (
+from sfumato.bundle.verify_generated import read_statement, statement_problems, statement_summary
+from sfumato.bundle.verify_generated import wording_problems as statement_wording
+from sfumato.bundle.verify_guarantee import (
+    account_problems,
     csv_matches,
     data_problems,
     date_problems,
-    metadata_problems,
-    model_problems,
-    stamp_problems,
-    strange_names,
-    text_problems,
-    total_problems,
-)
-from sfumato.bundle.verify_guarantee import (
-    account_problems,
     guarantee_problems,
     ledger_notes,
     mark_problems,
+    metadata_problems,
+    model_problems,
     noise_problems,
     origin_problems,
     plan_problems,
     purchase_problems,
     recorded_release_problems,
     recorded_statement_problems,
+    stamp_problems,
+    strange_names,
+    text_problems,
+    total_problems,
     wording_problems,
 )
-from sfumato.bundle.verify_quality import read_statement, statement_problems, statement_summary
-from sfumato.bundle.verify_quality import wording_problems as statement_wording
-from sfumato.core.purchases import UNRECORDED_PURCHASE, purchased
+from sfumato.core.schema_assumptions import UNRECORDED_PURCHASE, purchased
 from sfumato.errors import BundleError, MissingExtra, SfumatoError
 from sfumato.lazy import HOOKS, find_hook
 from sfumato.privacy.ledger import Ledger

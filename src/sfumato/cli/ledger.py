@@ -15,7 +15,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.privacy.exact import format_fraction as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
-from sfumato.privacy.ledger.spend_outcomes import UNKNOWN
+from sfumato.privacy.ledger.chain import UNKNOWN
 from sfumato.schema import Schema
 
 DEFAULT_DELTA = "1e-6"

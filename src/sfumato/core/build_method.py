@@ -75,15 +75,10 @@ def _listed(named: Any) -> Sequence[str]:
 
 
 NUMBERS = ("epsilon", "delta")
-
 LISTS = ("columns", "pairs", "shares", "predictors", "positions", "inputs", "default")
-
 ONE_OR_LISTS = ("brackets", "column", "target", "ranges", "workload")
-
 """Parameters that are a list only where commas say so."""
-
 SETS = ("pairs", "workload")
-
 """Parameters that are a list of column sets; one set may be written alone."""
 
 

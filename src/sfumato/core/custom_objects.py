@@ -44,7 +44,7 @@ class CustomObject:
         except SfumatoError:
             raise
         except Exception as error:  # noqa: BLE001  whatever their own code raises, its message may hold a row
-            raise PlanError(with_own_code, [place_of(error)], "mend it, and try it on values by itself") from None
+            raise PlanError(with_own_code, [place_of(error)], "correct it, and try it on values by itself") from None
 
 
 def is_custom_object(value: Any) -> bool:

@@ -17,8 +17,7 @@ from sfumato.core.method import WRONG_SETTINGS, ChecksTableBeforeSpend, FittedMo
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.parameters import check_about_rows
 from sfumato.core.plan import Plan
-from sfumato.core.purchases import purchased
-from sfumato.core.schema_assumptions import NOT_BOUNDED, clamping_notes, schema_assumptions
+from sfumato.core.schema_assumptions import NOT_BOUNDED, clamping_notes, purchased, schema_assumptions
 from sfumato.errors import NoLedgerWarning, PlanError, TableError
 from sfumato.lazy import HOOKS, load_object
 from sfumato.privacy.accounting.accountant import basic_composition, release_guarantee

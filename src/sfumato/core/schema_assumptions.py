@@ -1,20 +1,25 @@
-"""Assumptions of a guarantee: which schema facts are public, and who said so.
+"""Assumptions of a guarantee: which schema facts are public, and who said so; events that paid for bought facts.
 
 A formal guarantee takes the schema for fixed before anybody looked at the rows. Where facts were taken from the rows
 the promise is about what was released given these facts, and says nothing about what they give away themselves
-(docs/proofs.md). So each origin has its sentence, and each sentence is true of the facts that it names.
+(docs/proofs.md). So each origin has its sentence, and each sentence is true of the facts that it names. Every release
+from a schema shows its bought facts, so its guarantee counts the events that paid for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from sfumato.core.plan import event_facts
+from sfumato.errors import AccountingError, SchemaError
 from sfumato.formatting import join_names
+from sfumato.privacy.accounting.event import Event
+from sfumato.privacy.accounting.event_kinds import understated_cost
 from sfumato.privacy.accounting.guarantee import UNCOVERED
+from sfumato.privacy.exact import format_fraction
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.provenance import KIND_FACTS, Confirmation
-from sfumato.schema.provenance_summary import (
+from sfumato.schema.confirm import (
     WHOLE,
     FactProvenance,
     SchemaProvenance,
@@ -22,6 +27,8 @@ from sfumato.schema.provenance_summary import (
     list_names,
     was_or_were,
 )
+from sfumato.schema.provenance import KIND_FACTS, Confirmation
+from sfumato.schema.purchase import Purchase, unpaid
 
 MOST_SOURCES = 4
 CLAMPED = (
@@ -118,3 +125,55 @@ def _stated(schema: Schema, vouched: SchemaProvenance) -> list[str]:
 
 def _who(signed: Confirmation | None) -> str:
     return f"{signed.by} stated on {signed.on}" if signed else "the custodian states"
+
+
+UNRECORDED_PURCHASE = "not recorded"
+"""How the words of a purchase begin that no ledger holds."""
+REMEDY = (
+    "buy the facts again (sfumato schema buy), copy the purchase from the ledger into the schema as [[purchases]] "
+    "(docs/buying-facts.md), or state facts of your own without 'bought'"
+)
+
+
+def purchased(schema: Schema) -> tuple[Event, ...]:
+    """Return the event of each purchase of a schema, once; refuses facts of which nobody knows what they cost."""
+    problems = [f"column {name}: bought, but no purchase is listed" for name in unpaid(schema, schema.purchases)]
+    events: list[Event] = []
+    for each in schema.purchases:
+        try:
+            events.append(_event(each))
+        except (AccountingError, ValueError, TypeError, AttributeError):
+            problems.append(f"purchase {each.words!r}: its event cannot be read")
+        else:
+            problems += _contradictions(each, events[-1], schema)
+    if problems:
+        headline = f"it is not known what the bought facts of table {schema.name!r} cost, and every release shows them"
+        raise SchemaError(headline, problems, REMEDY)
+    return tuple(events)
+
+
+def cost_words(event: Event) -> str:
+    """Return the cost of a purchase as the words of its columns state it."""
+    return f"epsilon {format_fraction(event.cost[0])}, delta {format_fraction(event.cost[1])}"
+
+
+def _event(purchase: Purchase) -> Event:
+    event = Event.from_json(purchase.event)
+    _ = event.cost  # refuses an exposure
+    return event
+
+
+def _contradictions(purchase: Purchase, event: Event, schema: Schema) -> Iterator[str]:
+    name = f"purchase {purchase.words!r}"
+    here = event_facts("", schema, "")
+    for fact in ("table", "adjacency", "unit"):
+        if getattr(event, fact) != here[fact]:
+            yield f"{name}: its {fact} is {getattr(event, fact)!r}, that of the schema is {here[fact]!r}"
+    if cost_words(event) not in purchase.words:
+        yield f"{name}: its event costs {cost_words(event)}"
+    if problem := understated_cost(event, thorough=False):
+        yield f"{name}: {problem}"
+    counted = {part.stage.partition(" of ")[2] for part in event.parts}
+    missing = [each.name for each in schema if each.bought == purchase.words and each.name not in counted]
+    if missing:
+        yield f"{name}: its event did not count {', '.join(missing)}"

@@ -13,22 +13,23 @@ from typing import Any, NamedTuple, NoReturn
 
 from sfumato.arrays import Counts
 from sfumato.core.outcome import mark_lost_on_failure, mark_saved
-from sfumato.core.purchases import UNRECORDED_PURCHASE, cost_words
 from sfumato.core.release import UNRECORDED, LedgerChoice, check_seed, open_ledger, scales_of
-from sfumato.core.schema_assumptions import clamping_notes
+from sfumato.core.schema_assumptions import UNRECORDED_PURCHASE, clamping_notes, cost_words
 from sfumato.dp_schema.domains import (
+    CERTAIN_SIGMAS,
     ROWS_PER_CELL,
+    InferredForm,
     NoisyHistogram,
     boolean_column,
     date_column,
     histogram_edges,
+    infer_form,
     number_column,
     text_column,
     year_edges,
 )
 from sfumato.dp_schema.plan import DetectionLimits, SchemaPlan, schema_plan, validated_budget
 from sfumato.dp_schema.run import NoisyCounter
-from sfumato.dp_schema.type_histogram import CERTAIN_SIGMAS, InferredForm, infer_form
 from sfumato.errors import NoLedgerWarning, TableError, TooLittleSeenError
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.exact import Number, format_fraction

@@ -1,7 +1,7 @@
 """Plan a schema purchase from the header: histograms, noise, cost, and what it can detect.
 
 The header is taken for public: names of columns, and the types of a source that has types. Every column is counted
-twice: in which form its values are written (:mod:`sfumato.dp_schema.type_histogram`), and then which values there are
+twice: in which form its values are written (:mod:`sfumato.dp_schema.domains`), and then which values there are
 (:mod:`sfumato.dp_schema.domains`, or texts above a threshold,
 :mod:`sfumato.privacy.accounting.stability_threshold`). A row lies in
 one cell of each count at most, so each is a contingency table and costs like one. Which second count a column gets is
@@ -28,14 +28,13 @@ from sfumato.core.parameters import (
     number_problems,
 )
 from sfumato.core.plan import event_facts
-from sfumato.dp_schema.domains import FIRST_YEAR, LAST_YEAR, detection_threshold
-from sfumato.dp_schema.type_histogram import FIRST_SEEN_SIGMAS, FORM_CELLS
+from sfumato.dp_schema.domains import FIRST_SEEN_SIGMAS, FIRST_YEAR, FORM_CELLS, LAST_YEAR, detection_threshold
 from sfumato.errors import PlanError, TooSmallToBuyError
 from sfumato.privacy.accounting.event import Event, EventPart
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma_for_rho, zcdp_rho
 from sfumato.privacy.accounting.sensitivity import changed_cells, histogram_l2_squared
 from sfumato.privacy.accounting.stability_threshold import stability_threshold
 from sfumato.privacy.accounting.strength import require_strong_enough
-from sfumato.privacy.accounting.zcdp import gaussian_sigma_for_rho, zcdp_rho
 from sfumato.privacy.exact import Number, format_fraction, fraction_to_text, round_down, to_fraction
 from sfumato.schema import Schema
 from sfumato.schema.column import Column

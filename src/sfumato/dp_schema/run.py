@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.arrays import Counts
-from sfumato.dp_schema.type_histogram import decade_column, form_column, form_counts, form_expression, number
+from sfumato.dp_schema.domains import decade_column, form_column, form_counts, form_expression, number
 from sfumato.errors import TableError
 from sfumato.privacy.accounting.event import EventPart
 from sfumato.privacy.noise import add_gaussian

@@ -15,7 +15,7 @@ from sfumato.bundle.layout import statement_files
 from sfumato.bundle.read import open_bundle
 from sfumato.bundle.target_folder import require_free_path, save_private_file
 from sfumato.bundle.verify import verify_bundle
-from sfumato.bundle.verify_quality import read_statement
+from sfumato.bundle.verify_generated import read_statement
 from sfumato.errors import BundleError
 from sfumato.formatting import capitalize_first, list_names
 from sfumato.privacy.accounting.guarantee import Guarantee, one_unit

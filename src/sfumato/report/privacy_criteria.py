@@ -13,8 +13,7 @@ from sfumato.privacy.accounting.strength import advantage_text, attack_frequency
 from sfumato.privacy.exact import at_most, format_fraction
 from sfumato.report.texts import Texts
 from sfumato.report.texts.provenance import provenance_card
-from sfumato.risk.on_release.judge import strongest_of
-from sfumato.risk.on_release.result import Criterion, ReleaseAttackReport, ReleaseAttackResult
+from sfumato.risk.on_release.result import Criterion, ReleaseAttackReport, ReleaseAttackResult, strongest_of
 from sfumato.schema import Schema
 
 SLIGHT = 0.25

@@ -35,7 +35,6 @@ from sfumato.risk.attacks.attacker_view import schema_of
 from sfumato.schema import Schema
 
 Tolerance = float | Sequence[float] | FloatArray
-
 TOPS = (1, 10)
 
 
@@ -137,15 +136,10 @@ def check_tolerances(tolerance: Tolerance, columns: int) -> FloatArray:
 
 
 TOLERANCE = 0.001
-
 MEASURED = 20_000
-
 """People that are measured, at most: a sample where there are more."""
-
 FEWEST = 3
-
 CLEARLY_NEARER = 0.8
-
 """Below this share of the distance to other people chance is no explanation for hundreds of people."""
 
 

@@ -19,7 +19,7 @@ class Purchase:
     """One purchase: the words by which columns name it, what identifies it, and its privacy event.
 
     A schema lies below the accounting, so the event is kept as text here and read where guarantees are composed
-    (:func:`sfumato.core.purchases.purchased`).
+    (:func:`sfumato.core.schema_assumptions.purchased`).
     """
 
     words: str

@@ -14,9 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.schema.column import Column
+from sfumato.table.encode import loops_for
 from sfumato.table.engines.engine import BATCH_ROWS
 from sfumato.table.marginal_cover import ColumnSet
-from sfumato.table.numpy_loops import loops_for
 
 if TYPE_CHECKING:
     from sfumato.table.encode import ColumnEncoder

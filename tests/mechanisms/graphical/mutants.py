@@ -14,7 +14,7 @@ from sfumato.mechanisms.graphical import (
 )
 from sfumato.mechanisms.graphical import method as graphical_run
 from sfumato.mechanisms.graphical.budget import Budget
-from sfumato.privacy.accounting.zcdp import gaussian_rho
+from sfumato.privacy.accounting.gaussian_calibration import gaussian_rho
 from sfumato.privacy.noise import add_gaussian
 
 

@@ -19,8 +19,8 @@ from sfumato.mechanisms.graphical.candidates import count_cliques
 from sfumato.mechanisms.graphical.domain_compression import identity_grouping
 from sfumato.mechanisms.graphical.one_way_marginals import squared_sensitivity
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, SMALLEST_SIGMA, run_delta
+from sfumato.privacy.accounting.gaussian_calibration import ZCDPFilter, gaussian_rho, zcdp_rho
 from sfumato.privacy.accounting.sensitivity import histogram_l1
-from sfumato.privacy.accounting.zcdp import ZCDPFilter, gaussian_rho, zcdp_rho
 from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 

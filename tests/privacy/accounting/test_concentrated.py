@@ -12,9 +12,9 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sfumato.errors import AccountingError, PlanError
-from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon
-from sfumato.privacy.accounting.zcdp import (
+from sfumato.privacy.accounting.gaussian_calibration import (
     ZCDPFilter,
+    concentrated_epsilon,
     exponential_mechanism_epsilon,
     exponential_mechanism_rho,
     gaussian_rho,

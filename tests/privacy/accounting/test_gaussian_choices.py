@@ -24,9 +24,8 @@ from sfumato.privacy.accounting.gaussian_and_selection import (
     selection_delta,
     units_per_count,
 )
-from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon, gaussian_delta
+from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon, gaussian_delta, zcdp_rho
 from sfumato.privacy.accounting.lattice_gaussian import composed_delta
-from sfumato.privacy.accounting.zcdp import zcdp_rho
 
 CASES = [(1.0, 0.25, 0.0005), (0.3, 0.08, 0.0001), (3.0, 0.7, 0.03), (0.1, 1.0, 0.2), (5.0, 0.2, 0.5)]
 """Epsilon, mu of all Gaussian noise, rho of all choices."""

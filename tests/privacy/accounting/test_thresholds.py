@@ -12,13 +12,12 @@ from sfumato.privacy.accounting import stability_threshold as thresholds
 from sfumato.privacy.accounting.accountant import tight_epsilon
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.event_kinds import understated_cost
-from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon
+from sfumato.privacy.accounting.gaussian_calibration import concentrated_epsilon, gaussian_sigma_for_rho, zcdp_rho
 from sfumato.privacy.accounting.stability_threshold import (
     exclusive_value_probability,
     stability_threshold,
     thresholds_delta,
 )
-from sfumato.privacy.accounting.zcdp import gaussian_sigma_for_rho, zcdp_rho
 from sfumato.privacy.ledger import Ledger
 from statistical.laws import discrete_gaussian_pmf
 

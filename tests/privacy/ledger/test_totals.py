@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import BudgetExceeded, PlanError
-from sfumato.privacy.accounting.composition import SELECTIONS_PART
+from sfumato.privacy.accounting.composition import MOST_RUNS, SELECTIONS_PART, FilterTotals, FilterUse
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.gaussian_and_selection import adaptive_rho, run_delta
-from sfumato.privacy.accounting.privacy_filter import MOST_RUNS, FilterTotals, FilterUse
 from sfumato.privacy.ledger import Ledger, admission
 
 FACTS = {"method": "aim", "table": "t", "adjacency": "add-remove"}

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import PlanError
-from sfumato.privacy.noise.inversion import numba_loops, self_test
-from sfumato.privacy.noise.inversion import random_bits as random_words
+from sfumato.privacy.noise.inversion import random_bits, self_test
 from sfumato.privacy.noise.inversion.draw import SEGMENT, add_gaussian_by_inversion, add_laplace_by_inversion
 from sfumato.privacy.randomness import Randomness
 
@@ -37,7 +36,7 @@ def test_the_clamped_sum_is_the_clamped_exact_sum():
     ends = [SMALLEST, SMALLEST + 1, -2, -1, 0, 1, 2, LARGEST - 1, LARGEST]
     counts, noise = (np.array(side).ravel() for side in np.meshgrid(ends, ends))
     total = np.empty_like(counts)
-    numba_loops.add_clamped(counts, noise, total)
+    random_bits.add_clamped(counts, noise, total)
     exact = [min(max(int(a) + int(b), SMALLEST), LARGEST) for a, b in zip(counts, noise, strict=True)]
     assert total.tolist() == exact
 
@@ -115,8 +114,8 @@ def test_segments_filled_side_by_side_have_streams_of_their_own():
 
 def test_each_call_asks_the_operating_system_for_a_key(monkeypatch):
     keys: list[bytes] = []
-    true_urandom = random_words.os.urandom
-    monkeypatch.setattr(random_words.os, "urandom", lambda size: keys.append(true_urandom(size)) or keys[-1])
+    true_urandom = random_bits.os.urandom
+    monkeypatch.setattr(random_bits.os, "urandom", lambda size: keys.append(true_urandom(size)) or keys[-1])
     for _ in range(5):
         add_laplace_by_inversion([0], 1.0)
     assert [len(key) for key in keys] == [32] * 5 and len(set(keys)) == 5
@@ -124,7 +123,7 @@ def test_each_call_asks_the_operating_system_for_a_key(monkeypatch):
 
 def repeats(calls: int) -> int:
     """How many of the first words of that many calls were seen before."""
-    words = np.array([random_words.SystemBits().words(1)[0] for _ in range(calls)])
+    words = np.array([random_bits.SystemBits().words(1)[0] for _ in range(calls)])
     return calls - len(np.unique(words))
 
 
@@ -135,8 +134,8 @@ def test_a_million_calls_never_meet_a_stream_twice():
 
 def test_mutant_keys_of_two_bytes_are_caught(monkeypatch):
     """20,000 keys out of 65,536: some 2,700 are met again."""
-    true_urandom = random_words.os.urandom
-    monkeypatch.setattr(random_words.os, "urandom", lambda size: bytes(size - 2) + true_urandom(2))
+    true_urandom = random_bits.os.urandom
+    monkeypatch.setattr(random_bits.os, "urandom", lambda size: bytes(size - 2) + true_urandom(2))
     assert repeats(20_000) > 1000
 
 
@@ -148,16 +147,16 @@ def test_repeated_calls_of_the_whole_sampler_differ():
 
 
 def test_words_are_the_key_stream_without_a_repeat():
-    source = random_words.SystemBits()
+    source = random_bits.SystemBits()
     words = np.concatenate([source.words(1000) for _ in range(10)])
     assert len(np.unique(words)) == len(words)
 
 
 def test_the_self_test_passes_and_names_what_is_broken(monkeypatch):
     assert self_test.self_test_problems() == []
-    true_invert = numba_loops.invert
+    true_invert = random_bits.invert
     one_less = lambda *arguments: true_invert(*arguments) - 1  # noqa: E731
-    monkeypatch.setattr(numba_loops, "invert", one_less)
-    monkeypatch.setattr(numba_loops, "add_clamped", lambda counts, noise, total: np.add(counts, noise, out=total))
+    monkeypatch.setattr(random_bits, "invert", one_less)
+    monkeypatch.setattr(random_bits, "add_clamped", lambda counts, noise, total: np.add(counts, noise, out=total))
     monkeypatch.setattr(self_test, "ENCRYPTED", "00" * 16)
     assert len(self_test.self_test_problems()) == 3

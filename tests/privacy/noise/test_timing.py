@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from sfumato.privacy.noise.inversion import draw as inversion_draw
-from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion import random_bits
 from sfumato.privacy.noise.inversion.cdf_tables import (
     GaussianMagnitude,
     LaplaceDigit,
@@ -26,7 +26,7 @@ from sfumato.privacy.noise.inversion.cdf_tables import (
     cdf_table,
     padded_table,
 )
-from sfumato.privacy.noise.inversion.large_scales import coarse_gaussian, digit_laplace
+from sfumato.privacy.noise.inversion.draw import coarse_gaussian, digit_laplace
 
 ALPHA = 1e-6
 PAIRS, SLOWER = 200, 1.1
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.statistical
 def scan(words, bits, table, found, undecided):
     """Mutant search: entry by entry, as long as it takes."""
     for i in range(words.shape[0]):
-        prefix = (words[i] >> np.int64(1)) & np.int64(numba_loops.LARGEST)
+        prefix = (words[i] >> np.int64(1)) & np.int64(random_bits.LARGEST)
         found[i] = 0
         while table[found[i]] < prefix:
             found[i] += 1
@@ -108,7 +108,7 @@ def search_p(search, law: MagnitudeDistribution, far: int) -> float:
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
 def test_the_time_of_a_search_does_not_grow_with_the_noise(law: MagnitudeDistribution, far: int):
-    assert search_p(numba_loops.invert, law, far) > ALPHA
+    assert search_p(random_bits.invert, law, far) > ALPHA
 
 
 @pytest.mark.parametrize(("law", "far"), TABLES, ids=str)
@@ -183,7 +183,7 @@ def test_the_time_of_a_path_does_not_grow_with_the_noise(path: str):
 
 @ALL_PATHS
 def test_mutant_path_with_a_search_that_stops_early_is_caught(path: str, monkeypatch):
-    monkeypatch.setattr(numba_loops, "invert", scan)
+    monkeypatch.setattr(random_bits, "invert", scan)
     assert path_p(path) < ALPHA
 
 
@@ -199,5 +199,5 @@ def keep_slowly(coarse, signs, low, uniform, run_bits, bits, rate, close, noise,
 
 
 def test_mutant_proposal_whose_time_grows_is_caught(monkeypatch):
-    monkeypatch.setattr(numba_loops, "propose_gaussian", keep_slowly)
+    monkeypatch.setattr(random_bits, "propose_gaussian", keep_slowly)
     assert path_p("coarse") < ALPHA

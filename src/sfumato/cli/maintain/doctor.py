@@ -54,7 +54,7 @@ def doctor(
 
 
 def _clean_up(console: Console, folder: str, ledger: str | None, clean: bool) -> None:
-    from sfumato.bundle.incomplete_bundles import clean_up
+    from sfumato.bundle.target_folder import clean_up
 
     leftovers = clean_up(folder, ledger, clean)
     console.print_json({"folder": folder, "leftovers": [each.model_dump(mode="json") for each in leftovers]})
@@ -96,7 +96,6 @@ EXTRAS = {
     "spark": ("pyspark",),
     "web": ("nicegui",),
 }
-
 FAST = "table inversion"
 RANDOM, SAMPLER = "the operating system gives random bytes", "noise can be drawn"
 RANDOM_BYTES = 32

@@ -27,7 +27,7 @@ def export(
     Includes labels of columns and values if the format can hold them. Nothing is spent, and the private table is not
     needed.
     """
-    from sfumato.bundle.export import export as write
+    from sfumato.bundle.read import export as write
 
     with console.progress("writing the rows"):
         written = write(bundle, out, copy, force)

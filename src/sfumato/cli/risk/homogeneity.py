@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 PUBLIC = "Plan from public facts, without a table"
-
 """The panel of the options of a plan."""
-
 PLANNED = "Nothing confidential was read: an epsilon chosen by these numbers discloses nothing."
-
 UNIQUENESS_COLUMNS = ("seen alone", "right", "right, known in")
 
 
@@ -110,7 +107,7 @@ def _sizes(public: PublicFactOptions) -> int | SizeLaw:
 
 
 def _sensitivity(adjacency: str, mechanism: str) -> float:
-    from sfumato.risk.homogeneity.noise import stated_sensitivity
+    from sfumato.risk.homogeneity.epsilon_search import stated_sensitivity
 
     if adjacency not in ("add-remove", "replace"):
         raise RiskError(f"unknown adjacency {adjacency!r}", next_step="use add-remove or replace")
@@ -149,13 +146,9 @@ SHORT = {
     "plurality by person": "plural.",
     **{f"TVD {order}-way": f"TVD {order}" for order in (1, 2, 3)},
 }
-
 """Column headers for a terminal of 80 columns."""
-
 LEFT_OUT = "soft by person"
-
 """A column of the page and the JSON file that a terminal of 80 columns has no room for."""
-
 NAMED = "seen with the value"
 
 

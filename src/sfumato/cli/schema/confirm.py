@@ -14,9 +14,15 @@ from sfumato.cli.options import PersonOptions
 from sfumato.errors import DraftSchemaError, SchemaError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.confirm import confirmation_steps, confirmed_toml, unconfirmed_facts
+from sfumato.schema.confirm import (
+    FactProvenance,
+    SchemaProvenance,
+    confirmation_steps,
+    confirmed_toml,
+    describe_facts,
+    unconfirmed_facts,
+)
 from sfumato.schema.provenance import DOMAIN_FACTS, Provenance
-from sfumato.schema.provenance_summary import FactProvenance, SchemaProvenance, describe_facts
 
 HEADERS = ("column", "kind", "bounds or values", "cells", "role", "from")
 

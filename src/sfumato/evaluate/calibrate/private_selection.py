@@ -50,7 +50,6 @@ import numpy as np
 from sfumato.core.method import ChecksTableBeforeSpend, Method, with_parameter
 from sfumato.core.outcome import mark_lost_on_failure
 from sfumato.core.plan import Plan, event_facts
-from sfumato.core.purchases import purchased
 from sfumato.core.release import (
     UNRECORDED,
     Release,
@@ -59,6 +58,7 @@ from sfumato.core.release import (
     promised,
     run_recorded,
 )
+from sfumato.core.schema_assumptions import purchased
 from sfumato.errors import NoLedgerWarning, PlanError
 from sfumato.evaluate.calibrate.result import Charge, Point
 from sfumato.evaluate.calibrate.search import BETA, CalibrationRequest

@@ -118,8 +118,7 @@ class Trial:
 
 def homogeneity_risk(trial: Trial, view: Any) -> float:
     """Return the risk of the homogeneity attack: in closed form for noisy cross tables, measured for anything else."""
-    from sfumato.risk.attacks.homogeneity import attack
-    from sfumato.risk.homogeneity.cell_risk import local
+    from sfumato.risk.homogeneity.cell_risk import attack, local
     from sfumato.risk.homogeneity.cells import Cells, weighted_mean
 
     known, sensitive = _roles(trial)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.arrays import LARGEST
 from sfumato.errors import AccountingError
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES, adaptive_rho, units_per_count
-from sfumato.privacy.accounting.zcdp import (
+from sfumato.privacy.accounting.gaussian_calibration import (
     ZCDPFilter,
     exponential_mechanism_epsilon,
     exponential_mechanism_rho,

@@ -5,7 +5,7 @@ what noise alone would leave. m_r, w_r and b_r come from public facts and earlie
 of 1/UNITS, so that the score is a whole number. Under add-remove one person moves |c_r - m_r| by at most the rows that
 a person may hold, under replace by at most 2. So a score moves by at most S = UNITS * max w * that number, and the
 choice with probabilities proportional to exp(e score / 2 S) costs e^2 / 8
-(:mod:`sfumato.privacy.accounting.zcdp`).
+(:mod:`sfumato.privacy.accounting.gaussian_calibration`).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from sfumato.mechanisms.graphical.workload import compile_workload, subsample_pa
 from sfumato.privacy.accounting.composition import SELECTIONS_PART
 from sfumato.privacy.accounting.event import Event, EventPart
 from sfumato.privacy.accounting.gaussian_and_selection import MOST_COORDINATES
+from sfumato.privacy.accounting.gaussian_calibration import exponential_mechanism_epsilon
 from sfumato.privacy.accounting.sensitivity import changed_cells
-from sfumato.privacy.accounting.zcdp import exponential_mechanism_epsilon
 from sfumato.privacy.exact import Number, fraction_to_text
 from sfumato.schema import Schema
 from sfumato.schema.column_selection import select_columns

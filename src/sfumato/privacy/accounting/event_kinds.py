@@ -18,7 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 from sfumato.privacy.accounting.composition import (
@@ -244,88 +244,35 @@ def _gaussian_and_selections(event: Event) -> ComposedLoss:
     return ComposedLoss(mu_squared=_squared(noisy), rho=selections_rho(selected) * (1 + ROOM), lattices=(lattice,))
 
 
+_pure = partial(EventKind, formal=True, guarantee="pure", counts_by_epsilon=True)
+_approximate = partial(EventKind, formal=True, guarantee="approximate", needs_delta=True)
 KINDS = (
-    EventKind(
-        name="discrete-laplace",
-        formal=True,
-        guarantee="pure",
-        loss_parts=_discrete_laplace,
-        check_cost=_check_laplace,
-        counts_by_epsilon=True,
-    ),
-    EventKind(
-        name="laplace",
-        formal=True,
-        guarantee="pure",
-        loss_parts=_by_own_law,
-        loss=_laplace_law,
-        check_cost=_check_laplace,
-        totals_known=True,
-        counts_by_epsilon=True,
-    ),
-    EventKind(
-        name="clipped-posterior",
-        formal=True,
-        guarantee="pure",
-        loss_parts=worst_case_loss,
-        check_cost=_check_clipped,
-        counts_by_epsilon=True,
-    ),
-    EventKind(
-        name="plausible-deniability",
-        formal=True,
-        guarantee="approximate",
-        loss_parts=worst_case_loss,
-        check_cost=_believed,
-        needs_delta=True,
-    ),
-    EventKind(
-        name="gaussian",
-        formal=True,
-        guarantee="approximate",
-        loss_parts=_gaussian,
-        check_cost=_check_gaussian,
-        needs_delta=True,
-        totals_known=True,
-    ),
-    EventKind(
-        name="lattice-gaussian",
-        formal=True,
-        guarantee="approximate",
-        loss_parts=_lattice_gaussian,
-        check_cost=_check_lattice,
-        needs_delta=True,
-        totals_known=True,
-    ),
-    EventKind(
+    _pure(name="discrete-laplace", loss_parts=_discrete_laplace, check_cost=_check_laplace),
+    _pure(name="laplace", loss_parts=_by_own_law, loss=_laplace_law, check_cost=_check_laplace, totals_known=True),
+    _pure(name="clipped-posterior", loss_parts=worst_case_loss, check_cost=_check_clipped),
+    _approximate(name="plausible-deniability", loss_parts=worst_case_loss, check_cost=_believed),
+    _approximate(name="gaussian", loss_parts=_gaussian, check_cost=_check_gaussian, totals_known=True),
+    _approximate(name="lattice-gaussian", loss_parts=_lattice_gaussian, check_cost=_check_lattice, totals_known=True),
+    _approximate(
         name="discrete-gaussian",
-        formal=True,
-        guarantee="approximate",
         loss_parts=_discrete_gaussian,
         loss=_discrete_gaussian_law,
         check_cost=_check_discrete_gaussian,
         quick_check=_check_gaussian,
-        needs_delta=True,
         totals_known=True,
         rho=_discrete_gaussian_rho,
     ),
-    EventKind(
+    _approximate(
         name="thresholded-gaussian",
-        formal=True,
-        guarantee="approximate",
         loss_parts=_thresholded,
         loss=_thresholded_law,
         check_cost=_check_thresholded,
-        needs_delta=True,
         has_thresholds=True,
     ),
-    EventKind(
+    _approximate(
         name="gaussian-and-choices",
-        formal=True,
-        guarantee="approximate",
         loss_parts=_gaussian_and_selections,
         check_cost=_check_gaussian_and_selections,
-        needs_delta=True,
         totals_known=True,
     ),
     EventKind(name="declared", formal=True, guarantee="approximate", counts_by_epsilon=True),

@@ -22,10 +22,10 @@ independent of all before. Stretches of total length at most mu^2 are needed. So
 path of X up to time mu^2, hence from its end point Z ~ N(b mu^2, mu^2) and a Brownian bridge, which is independent of
 b. (3) Given Z and everything else that is independent of b, what is left to be asked are choices, by a questioner who
 is then fixed: their transcripts under b = 0 and b = 1 are rho-zCDP apart, in both directions, by the filter of
-:mod:`sfumato.privacy.accounting.zcdp`. (4) The ratio of the densities of Z is exp(L), and under b = 1 L has
-the stated law. The hockey-stick divergence of the whole at e^epsilon is the mean over Z of that of the choices at
-e^(epsilon - L), which h bounds. For t < 0 use that the divergence of (P, Q) at e^t is 1 - e^t + e^t times that of
-(Q, P) at e^-t. The same with b exchanged. QED
+:mod:`sfumato.privacy.accounting.gaussian_calibration`. (4) The ratio of the densities of Z is exp(L), and under b = 1 L
+has the stated law. The hockey-stick divergence of the whole at e^epsilon is the mean over Z of that of the choices at
+e^(epsilon - L), which h bounds. For t < 0 use that the divergence of (P, Q) at e^t is 1 - e^t + e^t times that of (Q,
+P) at e^-t. The same with b exchanged. QED
 
 The noise that is drawn is the discrete Gaussian on a lattice of at least ``SMALLEST_SIGMA`` units. The theorem of
 :mod:`sfumato.privacy.accounting.lattice_gaussian` carries over: its two comparisons are made answer by answer given
@@ -44,9 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sfumato.privacy.accounting.gaussian_calibration import RENYI_ORDERS, concentrated_epsilon, gaussian_delta
+from sfumato.privacy.accounting.gaussian_calibration import RENYI_ORDERS, concentrated_epsilon, gaussian_delta, zcdp_rho
 from sfumato.privacy.accounting.lattice_gaussian import DELTA_SHARE, lattice_epsilon_slack, tail_radius
-from sfumato.privacy.accounting.zcdp import zcdp_rho
 from sfumato.privacy.exact import Number, round_down, to_fraction, to_positive_fraction
 
 SMALLEST_SIGMA = 2.0**22

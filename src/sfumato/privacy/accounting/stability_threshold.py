@@ -16,10 +16,11 @@ under D': these cells are the same for both, so r and r' are (e, d)-close. For a
 so P(S) <= s + exp(e) P'(S) + d. If s < s', (1 - s) r = (1 - s') r + (s' - s) r <= exp(e) P'(S) + d + s' - s, and with
 the first term s the sum is exp(e) P'(S) + d + s'. QED
 
-Steps chosen after seeing earlier answers. Make E of each step, by a coin of its own, an event of probability exactly
-1 - t_i whatever was seen before; given all of them the steps are plain noise on fixed cells, whose costs zCDP adds up
-(:mod:`sfumato.privacy.accounting.zcdp`), and all of them hold but for the sum of the t_i (approximate zCDP, Bun
-and Steinke 2016). So (e, d + sum t_i) holds for the whole, where (e, d) is what the sum of the rho converts to.
+Steps chosen after seeing earlier answers. Make E of each step, by a coin of its own, an event of probability exactly 1
+- t_i whatever was seen before; given all of them the steps are plain noise on fixed cells, whose costs zCDP adds up
+(:mod:`sfumato.privacy.accounting.gaussian_calibration`), and all of them hold but for the sum of the t_i (approximate
+zCDP, Bun and Steinke 2016). So (e, d + sum t_i) holds for the whole, where (e, d) is what the sum of the rho converts
+to.
 
 The bound t. A person with k rows brings own values with counts c_1 .. c_m >= 1 that sum to k at most. A value with
 count c is shown with probability f(c) = P(Z >= T - c), so the union bound gives sum f(c_i) = sum c_i (f(c_i) / c_i) <=

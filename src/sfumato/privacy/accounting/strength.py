@@ -24,7 +24,6 @@ from sfumato.privacy.accounting.privacy_curve import PrivacyCurve
 from sfumato.privacy.exact import at_least, at_most, format_fraction, percent_at_most, to_fraction
 
 BASELINE_IN_100 = 10
-
 """Of 100 guesses, how many are right in the sentences here without the data that they are about."""
 
 
@@ -63,33 +62,19 @@ def advantage_text(curve: PrivacyCurve) -> str:
 
 
 Band = Literal["strong", "moderate", "weak", "none in effect"]
-
 STRONG_EPSILON = Fraction(1)
-
 WARN_EPSILON = Fraction(5)
-
 NO_EFFECT_EPSILON = Fraction(10)
-
 MOST_EPSILON = Fraction(20)
-
 WARN_DELTA = Fraction(1, 10_000)
-
 MOST_DELTA = Fraction(1, 10)
-
 ALMOST_CERTAIN = 0.001
-
 """Chance to be wrong below which a guess is called almost certain."""
-
 SMALLEST_SHOWN = 1e-12
-
 """Chance to be wrong below which digits of the certainty are not worth printing."""
-
 LARGEST_POWER = 700.0
-
 MOST_PLACES = 12
-
 DIGITS = 50
-
 REMEDY = (
     "give a smaller epsilon or delta; if it must be, allow it by name with allow_weak=True (--allow-weak), which the "
     "guarantee then says"

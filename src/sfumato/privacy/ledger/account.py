@@ -13,7 +13,7 @@ from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, fraction_to_text, to_fraction, to_positive_fraction
 
 if TYPE_CHECKING:
-    from sfumato.privacy.accounting.privacy_filter import FilterTotals
+    from sfumato.privacy.accounting.composition import FilterTotals
 
 Adjacency = Literal["add-remove", "replace"]
 Composition = Annotated[str, Field(pattern=r"^(basic|tight|filter [0-9]+(/[0-9]+|\.[0-9]+)?)$")]
@@ -94,7 +94,7 @@ class Account(BaseModel):
     @property
     def fixed(self) -> FilterTotals | None:
         """The totals of mu^2 and rho that were fixed at the opening, where the account has such."""
-        from sfumato.privacy.accounting.privacy_filter import FilterTotals
+        from sfumato.privacy.accounting.composition import FilterTotals
 
         kind, _, share = self.composition.partition(" ")
         return FilterTotals.of(*self.caps, Fraction(share)) if kind == FILTER else None

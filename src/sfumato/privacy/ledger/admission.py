@@ -120,14 +120,14 @@ def _refuse_over_totals(account: Account, events: Sequence[Event]) -> None:
 
 def exceeded_totals(account: Account, events: Sequence[Event]) -> list[str]:
     """Return which fixed totals of the account these formal events exceed together."""
-    from sfumato.privacy.accounting.privacy_filter import FilterUse
+    from sfumato.privacy.accounting.composition import FilterUse
 
     return [] if account.fixed is None else account.fixed.over(FilterUse.used(events))
 
 
 def used_totals(account: Account, events: Sequence[Event]) -> FilterUsage | None:
     """Return the use of an account's fixed totals by formal events, where it has such totals."""
-    from sfumato.privacy.accounting.privacy_filter import FilterUse
+    from sfumato.privacy.accounting.composition import FilterUse
 
     if account.fixed is None:
         return None

@@ -18,7 +18,7 @@ from sfumato.argument_errors import checked_parameters
 from sfumato.errors import LedgerError, LedgerTampered
 from sfumato.privacy.accounting.event import Event
 from sfumato.privacy.exact import Number, fraction_to_text
-from sfumato.privacy.ledger import chain, pre_write_check, spend_outcomes
+from sfumato.privacy.ledger import chain, pre_write_check
 from sfumato.privacy.ledger.account import Account, Entry, Outcome, Verification
 from sfumato.privacy.ledger.admission import SpendRequest, admit, composed_total, terms_differ_error, used_totals
 from sfumato.privacy.ledger.chain import UNREADABLE, ChainRow, PendingRow
@@ -138,18 +138,18 @@ class Ledger(ReprMixin):
 
     def mark_saved(self, entries: Sequence[Entry], sha256: str) -> None:
         """Record that a bundle came of these entries, by the SHA-256 of its release.json. Costs nothing."""
-        self._mark(entries, "saved", spend_outcomes.saved_outcome(sha256))
+        self._mark(entries, "saved", chain.saved_outcome(sha256))
 
     def mark_lost(self, entries: Sequence[Entry], reason: str) -> None:
         """Record that these entries led to no bundle, and why; their cost stays spent."""
-        self._mark(entries, "lost", spend_outcomes.lost_outcome(reason))
+        self._mark(entries, "lost", chain.lost_outcome(reason))
 
     def _mark(self, entries: Sequence[Entry], kind: str, mark: dict[str, str]) -> None:
         if not entries:
             return
         with self._store.write() as connection:
             accounts = pre_write_check.checked_accounts(connection, hold=True)
-            chain.append(connection, accounts, spend_outcomes.outcome_rows(connection, accounts, entries, kind, mark))
+            chain.append(connection, accounts, chain.outcome_rows(connection, accounts, entries, kind, mark))
 
     def outcomes(self, name: str | None = None) -> dict[int, Outcome]:
         """Return the outcomes of the events of one table, or of all, by the number of the event's row.
@@ -157,7 +157,7 @@ class Ledger(ReprMixin):
         An event that is not among them is one of which no bundle is known: its run was killed, or goes on.
         """
         with self._reading(name) as (connection, _):
-            return spend_outcomes.outcomes_of(chain.rows(connection, name, spend_outcomes.OUTCOME_KINDS))
+            return chain.outcomes_of(chain.rows(connection, name, chain.OUTCOME_KINDS))
 
     def history(self, name: str | None = None) -> tuple[Entry, ...]:
         """Return the recorded events of one table, or of all, oldest first."""
@@ -238,12 +238,12 @@ class Ledger(ReprMixin):
         """Return accounts, chain, outcomes and head as plain data for JSON."""
         with self._reading() as (connection, accounts):
             rows = [_exported(row) for row in chain.rows(connection)]
-            outcomes = spend_outcomes.outcomes_of(chain.rows(connection, kinds=spend_outcomes.OUTCOME_KINDS))
+            outcomes = chain.outcomes_of(chain.rows(connection, kinds=chain.OUTCOME_KINDS))
             spends = [row["sequence"] for row in rows if row["kind"] == "event"]
             return {
                 "accounts": [account.model_dump(mode="json") for account in accounts.values()],
                 "entries": rows,
-                "outcomes": {str(each): str(outcomes.get(each, spend_outcomes.UNKNOWN)) for each in spends},
+                "outcomes": {str(each): str(outcomes.get(each, chain.UNKNOWN)) for each in spends},
                 "head": chain.read_head(connection).hash,
             }
 

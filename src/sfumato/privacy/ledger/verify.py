@@ -13,6 +13,7 @@ from sfumato.privacy.accounting.event_kinds import understated_cost
 from sfumato.privacy.ledger.account import Account, Verification
 from sfumato.privacy.ledger.admission import event_mismatches, exceeded_totals
 from sfumato.privacy.ledger.chain import (
+    OUTCOME_KINDS,
     UNREADABLE,
     AccountSnapshot,
     ChainHead,
@@ -21,10 +22,10 @@ from sfumato.privacy.ledger.chain import (
     all_accounts,
     append,
     read_head,
+    read_outcome,
     rows,
     stored_accounts,
 )
-from sfumato.privacy.ledger.spend_outcomes import OUTCOME_KINDS, read_outcome
 from sfumato.privacy.ledger.store import ACCOUNTS, CHAIN, FORMAT, GENESIS, definition_problems
 
 ONLY_SOUND = "only a ledger that holds can be upgraded; nothing was changed, and docs/ledger.md says how to go on"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from sfumato.formatting import capitalize_first, counted
 from sfumato.report.texts import Texts
 from sfumato.schema import Schema
-from sfumato.schema.provenance_summary import RULE, FactProvenance, SchemaProvenance, describe_facts
+from sfumato.schema.confirm import RULE, FactProvenance, SchemaProvenance, describe_facts
 
 ALL = 1_000_000
 """The report names every column, however many there are."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.core.method import Method
     from sfumato.metrics.rows_view import Observes
     from sfumato.privacy.randomness import Randomness
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
     from sfumato.risk.simulated.worlds import Score, Worlds
 
 FEWEST_TRIALS = 20

@@ -38,7 +38,7 @@ from sfumato.table import Table, read
 from sfumato.table.sources import open_source
 
 if TYPE_CHECKING:
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
 
 Guesser = Callable[[RowsView], Codes]
 """Takes people as they are known, the known columns first; returns the guessed code of each."""

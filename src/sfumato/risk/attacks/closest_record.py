@@ -17,7 +17,7 @@ from sfumato.risk.attacks.attack import MOST_WORST, PERMUTATIONS, AttackAttempt,
 from sfumato.risk.attacks.attacker_view import IN_WORDS
 
 if TYPE_CHECKING:
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
 
 MOST_MEASURED = 1000
 """Released rows whose nearest person is looked for."""

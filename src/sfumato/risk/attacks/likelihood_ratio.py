@@ -43,7 +43,7 @@ from sfumato.risk.attacks.attacker_view import IN_WORDS
 
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
     from sfumato.risk.simulated.worlds import Score, Worlds
 
 MEMBERSHIP_GOAL = "to know whether the target's record is in the table"

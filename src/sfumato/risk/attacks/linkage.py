@@ -36,7 +36,7 @@ from sfumato.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.privacy.randomness import Randomness
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
     from sfumato.risk.simulated.worlds import ReleasedBatch, Score, Worlds
 
 

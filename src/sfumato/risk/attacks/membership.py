@@ -49,7 +49,7 @@ from sfumato.risk.simulated.membership_game import NEVER_RELEASED, chunks
 from sfumato.table import read
 
 if TYPE_CHECKING:
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
     from sfumato.risk.simulated.worlds import ReleasedBatch, Score, Worlds
 
 Features = Literal["target", "entropy-total"]

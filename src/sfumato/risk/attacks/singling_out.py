@@ -38,7 +38,7 @@ from sfumato.risk.attacks.attack import (
 from sfumato.risk.attacks.attacker_view import IN_WORDS, AttackerView
 
 if TYPE_CHECKING:
-    from sfumato.risk.on_release.people import AttackTargets
+    from sfumato.risk.on_release.run import AttackTargets
 
 MANY = 40
 """Somebody of more people than this is isolated on one side by no deal."""

@@ -22,8 +22,7 @@ from sfumato.privacy.randomness import Randomness
 from sfumato.progress import steps as told_steps
 from sfumato.reprs import ReprMixin
 from sfumato.risk.auditing.lower_bounds import ALL_DRAWN, Claim, choose_bound_methods, noise_law_problem
-from sfumato.risk.auditing.neighbouring_tables import audit_schema, worst_cases
-from sfumato.risk.auditing.runs import AuditCase, PairedRuns, fresh_seeds
+from sfumato.risk.auditing.runs import AuditCase, PairedRuns, audit_schema, fresh_seeds, worst_cases
 from sfumato.schema import Schema
 
 RUNS, FEWEST_RUNS, FEWEST_TRIED = 120, 8, 2

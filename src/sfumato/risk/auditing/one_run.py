@@ -44,13 +44,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FEWEST_CANARIES = 10
-
 TRIES = 200
-
 """Rows that are tried for each canary until one keeps the rules."""
-
 HALVINGS = 50
-
 LARGEST_EPSILON = 60.0
 
 

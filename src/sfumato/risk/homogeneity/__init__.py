@@ -8,11 +8,10 @@ Exact, before the release, in milliseconds; and the inverse: which epsilon keeps
 
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_sigma
 from sfumato.privacy.noise_distributions import DiscreteGaussian, Gaussian, Geometric, Laplace, NoiseLaw
-from sfumato.risk.attacks.homogeneity import HomogeneityRates, attack
-from sfumato.risk.homogeneity.cell_risk import SeveralRisk, local, several
+from sfumato.risk.homogeneity.cell_risk import HomogeneityRates, SeveralRisk, attack, local, several
 from sfumato.risk.homogeneity.cells import Cells, Companions, Counts, View, companions, weighted_mean
 from sfumato.risk.homogeneity.curves import curves, several_curves
-from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, epsilon_for
+from sfumato.risk.homogeneity.epsilon_search import EpsilonChoice, Mechanism, epsilon_for
 from sfumato.risk.homogeneity.expected import (
     DirichletFit,
     NegativeBinomial,
@@ -23,7 +22,6 @@ from sfumato.risk.homogeneity.expected import (
     shrinkage,
 )
 from sfumato.risk.homogeneity.guessing import GuessingRisk, plurality, soft
-from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.planning import PlannedRisk, PublicFacts, planned
 from sfumato.risk.homogeneity.results import RiskCurves, SeveralCurves
 

@@ -26,10 +26,17 @@ from sfumato.risk.homogeneity.cells import (
     companions,
     project,
 )
-from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk, average_cell_risk
+from sfumato.risk.homogeneity.epsilon_search import (
+    CLASSICAL_END,
+    NOISELESS,
+    AverageRisk,
+    Mechanism,
+    average_cell_risk,
+    noise_problems,
+    stated_sensitivity,
+)
 from sfumato.risk.homogeneity.guessing import guessing_averages
 from sfumato.risk.homogeneity.marginal_tvd import marginal_distances
-from sfumato.risk.homogeneity.noise import CLASSICAL_END, Mechanism, noise_problems, stated_sensitivity
 from sfumato.risk.homogeneity.results import (
     AlonePoint,
     CellKinds,
@@ -232,7 +239,7 @@ def check_request(
     problems += [f"unknown {what} {name!r}; use {', '.join(names)}" for what, name, names in known if name not in names]
     problems += noise_problems(mechanism, delta, rule)
     if problems:
-        raise RiskError("cannot draw these risk curves", problems, "mend what is listed")
+        raise RiskError("cannot draw these risk curves", problems, "correct what is listed")
     if sensitivity is None:
         sensitivity = stated_sensitivity(mechanism, schema.adjacency, schema.rows_per_person) if schema else 1
     return CurveRequest(grid, Mechanism(mechanism, delta, rule, sensitivity), facts.get("target"), view, weights)

@@ -21,11 +21,8 @@ from sfumato.privacy.noise_distributions import Geometric, NoiseLaw
 from sfumato.risk.homogeneity.cells import View, as_alpha, as_probabilities, as_size, check_counts, require_view
 
 START = 0.5
-
 STEPS = 200
-
 TOLERANCE = 1e-10
-
 SMALLEST, LARGEST = 1e-8, 1e8
 
 
@@ -137,7 +134,6 @@ def _damped(array: Counts, alpha: FloatArray, value: float, step: FloatArray) ->
 
 
 SIZE_TAIL = 1e-14
-
 MOST_IN_ONE_PASS = 600
 
 

@@ -26,7 +26,7 @@ from sfumato.metrics.confidence import FrozenModel
 from sfumato.metrics.distances import total_variation
 from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import Cells
-from sfumato.risk.homogeneity.noise import Mechanism
+from sfumato.risk.homogeneity.epsilon_search import Mechanism
 
 Way = Literal["cross", "direct"]
 ORDERS = (1, 2, 3)

@@ -21,9 +21,8 @@ from sfumato.metrics.confidence import FrozenModel
 from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import VIEWS, View, as_alpha, as_probabilities, as_size
 from sfumato.risk.homogeneity.curves import CurveOptions, check_request
-from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk
+from sfumato.risk.homogeneity.epsilon_search import NOISELESS, AverageRisk, Mechanism
 from sfumato.risk.homogeneity.expected import SizeLaw, expected, overall, shrinkage
-from sfumato.risk.homogeneity.noise import Mechanism
 from sfumato.risk.homogeneity.results import AlonePoint, EpsilonChoiceRecord, NoiseFacts
 from sfumato.risk.homogeneity.uniqueness import reidentification_for
 

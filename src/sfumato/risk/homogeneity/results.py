@@ -9,16 +9,19 @@ import numpy as np
 
 from sfumato.metrics.confidence import FrozenModel
 from sfumato.risk.homogeneity.cells import Average, View
-from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
+from sfumato.risk.homogeneity.epsilon_search import (
+    CLASSICAL_END,
+    AverageRisk,
+    EpsilonChoice,
+    Mechanism,
+    feasible_epsilons,
+)
 from sfumato.risk.homogeneity.marginal_tvd import Utility
-from sfumato.risk.homogeneity.noise import CLASSICAL_END, Mechanism
 from sfumato.risk.homogeneity.uniqueness import ReidentificationRisk
 
 Weights = Literal["cell", "record"]
 FEW_POINTS = 13
 """Epsilons of the printed table, of the guessing attackers and of the simulated utility: every fifth of the grid."""
-
-
 T = TypeVar("T")
 
 

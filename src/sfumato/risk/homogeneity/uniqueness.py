@@ -35,9 +35,14 @@ from sfumato.errors import RiskError
 from sfumato.metrics.confidence import FrozenModel
 from sfumato.privacy.noise_distributions import NoiseLaw
 from sfumato.risk.homogeneity.cells import check_counts
-from sfumato.risk.homogeneity.epsilon_search import AverageRisk, EpsilonChoice, feasible_epsilons
+from sfumato.risk.homogeneity.epsilon_search import (
+    AverageRisk,
+    EpsilonChoice,
+    Mechanism,
+    NoiseOptions,
+    feasible_epsilons,
+)
 from sfumato.risk.homogeneity.expected import SizeLaw
-from sfumato.risk.homogeneity.noise import Mechanism, NoiseOptions
 
 
 class ReidentificationRisk(FrozenModel):

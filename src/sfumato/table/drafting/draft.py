@@ -25,11 +25,11 @@ from sfumato.table.drafting.column_profile import (
     MAX_INTEGER_LEVELS,
     MOST_LEVELS,
     ColumnProfile,
+    is_place,
     profile_columns,
 )
 from sfumato.table.drafting.dialect_hints import DialectHint, combined_options, dialect_hints
 from sfumato.table.drafting.identifiers import identifier_reason, named_identifier, person_candidates, person_questions
-from sfumato.table.drafting.lexicon import is_place
 from sfumato.table.drafting.propose_rules import propose_rules
 from sfumato.table.drafting.written_format import with_written_formats
 from sfumato.table.engines.engine import engine_errors

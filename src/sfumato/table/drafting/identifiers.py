@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.table.drafting.column_profile import ALMOST_ALL, MOST_LEVELS, ColumnProfile
-from sfumato.table.drafting.lexicon import (
+from sfumato.table.drafting.column_profile import (
+    ALMOST_ALL,
     DIRECT_IDENTIFIER_WORDS,
+    MOST_LEVELS,
     NAMED,
     PERSON_NAME_WORDS,
     POSTCODE_WORDS,
     TIME_WORDS,
+    ColumnProfile,
     has_word,
     is_id_name,
     is_person,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from sfumato.errors import TableError
-from sfumato.schema.file_formats import FILE_FORMATS
+from sfumato.schema.dialect import FILE_FORMATS
 from sfumato.table.sources.scratch_space import disk_full_error, scratch_file
 
 HEAD = 1 << 16

@@ -1,24 +1,33 @@
-"""Open files by path or glob and dispatch on their format."""
+"""Open files by path or glob, each by its format; delimited text in any encoding, with every field as text."""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import dataclasses
 import glob
-from collections.abc import Sequence
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import TableError, UndeclaredColumnsError
+from sfumato.errors import TableError, UndeclaredColumnsError, UndecodedTextWarning
 from sfumato.lazy import load_object
-from sfumato.schema.dialect import Dialect
-from sfumato.schema.file_formats import FILE_FORMATS
+from sfumato.schema.dialect import FILE_FORMATS, Dialect
 from sfumato.table.engines.duckdb import DuckDBEngine
 from sfumato.table.engines.engine import engine_errors
-from sfumato.table.sources.file_format import decompressed_file
+from sfumato.table.sources.file_format import (
+    STREAMED_COMPRESSIONS,
+    compression_of,
+    decompressed_file,
+    open_decompressed,
+)
 from sfumato.table.sources.frames import arrow_engine, uuids_as_text
 from sfumato.table.sources.normalise_text import sql_identifier, sql_string
-from sfumato.table.sources.scratch_space import connect
-from sfumato.table.sources.source import FORMATS, UNNAMED, Source, require_unique_columns
+from sfumato.table.sources.scratch_space import connect, disk_full_error, scratch_file
+from sfumato.table.sources.source import FORMATS, UNNAMED, Source, name_unnamed_columns, require_unique_columns
 
 LARGEST_EXACT = 2**53
 JSON_FORMS = {"jsonl": "newline_delimited", "json": "array"}
@@ -57,7 +66,7 @@ def _declared(kind: str, paths: Sequence[str], dialect: Dialect, names: Sequence
     A workbook, an SQLite file and JSON have no types for columns: a reader chooses them by looking at every row, and
     one row more can turn whole numbers into decimals or texts. Here every value of theirs is a text of its own.
     """
-    from sfumato.table.sources.text_files import open_text
+    from sfumato.table.sources.files import open_text
 
     if kind == "csv":
         return open_text(paths, dialect, kind, infer=False)
@@ -155,3 +164,223 @@ def json_texts(paths: Sequence[str], names: Sequence[str] | None, form: str) -> 
     columns = ", ".join(f"{sql_string(name)}: 'VARCHAR'" for name in names)
     query = f"SELECT * FROM read_json([{files}], format={sql_string(form)}, columns={{{columns}}})"  # noqa: S608  quoted
     return connect().sql(query)
+
+
+UTF8 = "utf-8"
+UNDECODED = (
+    "{path!r} is not all {encoding}, and nobody said how it is encoded: values with other letters count as unreadable; "
+    "if there are many of them, say --encoding (latin-1, cp1252)"
+)
+CHUNK = 1 << 20
+BYTES_EXAMINED = 1 << 26
+"""Bytes that are searched for a letter that is not UTF-8, before the rest is left to the engine."""
+BOMS = (
+    (codecs.BOM_UTF8, UTF8),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Marks at the start of a text that say how it is encoded."""
+WINDOWS = re.compile(rb"[\x80-\x9f]")
+"""Bytes that are letters, quotes and the euro of Windows; in latin-1 they mean nothing."""
+UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+BAD, GOOD = re.compile("[\udc80-\udcff]"), re.compile("[^\x00-\x7f\udc80-\udcff]")
+
+
+def detect_encoding(path: str, stated: str | None = None, files: int = 1, infer: bool = True) -> str:
+    """Return how a text is encoded: by its mark, as it was said, or by its bytes; of many files, by fewer of each.
+
+    Without ``infer`` the bytes of its rows do not count: it is UTF-8, or what its first bytes say.
+    """
+    with open_decompressed(path) as file:
+        head = file.read(4096)
+    for mark, name in BOMS:
+        if head.startswith(mark):
+            return name
+    if stated:
+        return codecs.lookup(stated).name
+    return _wide(path, head) or (_looked_at(path, BYTES_EXAMINED // files) if infer else UTF8)
+
+
+def _wide(path: str, head: bytes) -> str | None:
+    """Return which UTF-16 has no mark; refuse what is no text at all."""
+    if b"\x00" not in head:
+        return None
+    odd, even = head[1::2], head[::2]
+    if odd.count(0) > len(odd) / 2 and not even.count(0):
+        return "utf-16-le"
+    if even.count(0) > len(even) / 2 and not odd.count(0):
+        return "utf-16-be"
+    raise TableError(
+        f"{path!r} is not a text table: it holds NUL bytes, and its first bytes are of no known format",
+        next_step="save the table as CSV (UTF-8), Parquet or .xlsx, and give that file",
+    )
+
+
+def _chunks(path: str) -> Iterator[bytes]:
+    with open_decompressed(path) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _looked_at(path: str, most: int) -> str:
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    position = 0
+    for chunk in _chunks(path):
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError as error:
+            return _single_byte(path, chunk, error, position)
+        position += len(chunk)
+        if position >= most:
+            break
+    return UTF8
+
+
+def _single_byte(path: str, chunk: bytes, error: UnicodeDecodeError, position: int) -> str:
+    """Tell an old encoding from a damaged UTF-8, in which most letters are sound."""
+    text = chunk.decode(UTF8, errors="surrogateescape")
+    if len(BAD.findall(text)) <= len(GOOD.findall(text)):
+        place = position + error.start
+        raise TableError(
+            f"{path!r} is UTF-8 but for some bytes, the first of them {error.object[error.start]:#04x} at {place:,}",
+            next_step="correct the file where it was joined or edited; or say how it is encoded: --encoding cp1252",
+        )
+    encoding = "latin-1"
+    for more in _chunks(path):
+        if UNDEFINED.search(more):
+            raise _unknown(path)
+        encoding = "cp1252" if WINDOWS.search(more) else encoding
+    return encoding
+
+
+def _unknown(path: str) -> TableError:
+    return TableError(
+        f"{path!r} is not UTF-8 text, and it holds bytes that cp1252 does not know either",
+        next_step="say how it is encoded, such as --encoding cp850 (old Windows and DOS), mac-roman or shift_jis",
+    )
+
+
+def convert_to_utf8(path: str, encoding: str, lenient: bool = False) -> str:
+    """Return a file with the same text in UTF-8: itself, or a private copy that is gone when the program ends.
+
+    Where that is ``lenient``, bytes that are no letters of the encoding are marked, and a warning says so.
+    """
+    if encoding in (UTF8, "utf-8-sig", "ascii") and not (lenient and not _is_utf8(path)):
+        return path
+    if lenient and encoding == UTF8:
+        warnings.warn(UndecodedTextWarning(UNDECODED.format(path=path, encoding=encoding)), stacklevel=2)
+    target = scratch_file(f"{Path(path).name.split('.')[0]}{'.tsv' if '.tsv' in Path(path).name else '.csv'}")
+    decoder = codecs.getincrementaldecoder(encoding)("replace" if lenient else "strict")
+    try:
+        with target.open("x", encoding=UTF8, newline="") as out:
+            for chunk in _chunks(path):
+                out.write(decoder.decode(chunk))
+            out.write(decoder.decode(b"", final=True))
+    except UnicodeError as error:
+        raise TableError(
+            f"{path!r} is not written in {encoding}",
+            next_step="say how it is encoded, such as --encoding cp1252; omit the option to have it detected",
+        ) from error
+    except OSError as error:
+        raise disk_full_error(error) from error
+    return str(target)
+
+
+def _is_utf8(path: str) -> bool:
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    try:
+        for chunk in _chunks(path):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def encoding_note(encoding: str) -> str:
+    """Return what a draft says about an encoding that was recognised."""
+    if encoding == UTF8:
+        return ""
+    other = {"latin-1": "Western European", "cp1252": "Western European, Windows"}.get(encoding)
+    doubt = f" ({other}); if letters look wrong, say --encoding" if other else ""
+    return f"look at: the text was recognised as {encoding}{doubt}"
+
+
+ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip")
+
+
+def open_text(paths: Sequence[str], dialect: Dialect, kind: str = "csv", infer: bool = True) -> Source:
+    """Return a source over one or several text files with one header.
+
+    Without ``infer`` a text is UTF-8 unless it was said otherwise, or its first bytes say so; letters that are not are
+    marked, so that their values are unreadable.
+    """
+    delimiter = dialect.delimiter or _default_delimiter(paths[0])
+    encodings = [detect_encoding(path, dialect.encoding, len(paths), infer) for path in paths]
+    lenient = not infer and dialect.encoding is None
+    plain = [convert_to_utf8(path, encoding, lenient) for path, encoding in zip(paths, encodings, strict=True)]
+    headers = [_header(path, delimiter) for path in plain]
+    if len({tuple(header) for header in headers}) > 1:
+        raise TableError(
+            f"the {len(paths)} files do not have the same columns",
+            [f"{path}: {', '.join(header)}" for path, header in zip(paths, headers, strict=True)],
+            "give files with one common header",
+        )
+    with engine_errors(paths[0]):
+        relation = connect().sql(_csv_query(plain, headers[0], delimiter))
+    note = encoding_note(encodings[0]) if infer and not dialect.encoding else ""
+    detected = Dialect(
+        delimiter=None if delimiter == "," else delimiter,
+        encoding=None if encodings[0] == "utf-8" or not infer else encodings[0],
+    )
+    notes = (note,) if note else ()
+    return Source(DuckDBEngine(relation), "pandas", "table", is_text=True, dialect=dialect.over(detected), notes=notes)
+
+
+def _csv_query(paths: Sequence[str], names: Sequence[str], delimiter: str) -> str:
+    columns = ", ".join(f"{sql_string(name)}: 'VARCHAR'" for name in names)
+    files = ", ".join(sql_string(path) for path in paths)
+    options = f"auto_detect=false, header=true, delim={sql_string(delimiter)}, quote='\"', escape='\"'{_packing(paths)}"
+    return f"SELECT * FROM read_csv([{files}], {options}, columns={{{columns}}})"  # noqa: S608  all parts are quoted
+
+
+def _packing(paths: Sequence[str]) -> str:
+    """Say how files are pressed together where their names do not."""
+    compressions = {compression_of(path) for path in paths}
+    return (
+        f", compression={sql_string(packing)}"
+        if len(compressions) == 1 and (packing := compressions.pop()) in STREAMED_COMPRESSIONS
+        else ""
+    )
+
+
+def _default_delimiter(path: str) -> str:
+    name = Path(path).name.lower()
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return "\t" if name.endswith((".tsv", ".tab")) else ","
+
+
+def _header(path: str, delimiter: str) -> list[str]:
+    try:
+        with open_decompressed(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+            names = next(csv.reader(text, delimiter=delimiter), [])
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{path!r} is not UTF-8 text (byte {error.object[error.start]:#04x} near the start)",
+            next_step="say how it is encoded, such as --encoding cp1252",
+        ) from error
+    except csv.Error as error:
+        raise TableError(f"cannot read {path!r}: {error}", next_step=f"readable are: {FORMATS}") from error
+    _refuse_bad_header(path, names)
+    return name_unnamed_columns(names)
+
+
+def _refuse_bad_header(path: str, names: Sequence[str]) -> None:
+    if not any(name.strip() for name in names):
+        raise TableError(f"{path!r} has no header line", next_step="put the column names into the first line")
+    require_unique_columns(path, [name for name in names if name.strip()])
+    if any("\x00" in name for name in names):
+        raise TableError(f"{path!r} is not a text table", next_step=f"readable are: {FORMATS}")

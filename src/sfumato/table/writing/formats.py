@@ -28,8 +28,7 @@ from sfumato.errors import MissingExtra, TableError
 from sfumato.lazy import load_object
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
-from sfumato.schema.dialect import Dialect
-from sfumato.schema.file_formats import FILE_FORMATS
+from sfumato.schema.dialect import FILE_FORMATS, Dialect
 from sfumato.table.column_expressions import cast_to_kind
 from sfumato.table.sources import open_source
 from sfumato.table.sources.normalise_text import sql_identifier

@@ -10,7 +10,7 @@ from sfumato.errors import SfumatoError
 from sfumato.privacy.exact import at_least, to_fraction
 from sfumato.privacy.exact import format_fraction as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
-from sfumato.privacy.ledger.spend_outcomes import UNKNOWN
+from sfumato.privacy.ledger.chain import UNKNOWN
 from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.workbench.jobs import ErrorText

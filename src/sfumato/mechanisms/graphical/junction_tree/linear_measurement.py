@@ -100,7 +100,7 @@ def refuse_misfits(
         if not each.allowed.any():
             problems.append(f"support of columns {each.clique}: no cell is allowed")
     if problems:
-        raise PlanError("the model cannot be fitted", problems, "mend the tables")
+        raise PlanError("the model cannot be fitted", problems, "correct the tables")
 
 
 def _misfit(sizes: Sequence[int], clique: Clique, shape: tuple[int, ...], kind: str, query: Query = None) -> list[str]:

@@ -304,7 +304,7 @@ def require_choices(epsilon: float, reflection: str, whole_numbers: str) -> None
     if whole_numbers not in ROUNDINGS:
         problems.append(f"whole_numbers {whole_numbers!r}: not one of {', '.join(ROUNDINGS)}")
     if problems:
-        raise PlanError("cluster geometry as published cannot be run so", problems, "mend these settings")
+        raise PlanError("cluster geometry as published cannot be run so", problems, "correct these settings")
 
 
 def nonprivate_geometry(

@@ -47,7 +47,9 @@ class Sampling:
         if not 0 <= self.seed < 2**32:
             problems.append("seed must lie between 0 and 2^32 - 1")
         if problems:
-            raise PlanError("the sampler cannot be run so", problems, "mend Sampling(seed=..., chains=2, draws=2000)")
+            raise PlanError(
+                "the sampler cannot be run so", problems, "correct Sampling(seed=..., chains=2, draws=2000)"
+            )
 
     @property
     def kept(self) -> int:

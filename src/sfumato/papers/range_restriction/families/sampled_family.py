@@ -273,7 +273,7 @@ def _check_model(family: SampledFamily) -> None:
         tried = _tried(family)
     except OWN_ERRORS as error:
         headline = f"the {family.name} family failed when it was tried"
-        raise PlanError(headline, [place_of(error)], "mend the model, and try it on values by itself") from None
+        raise PlanError(headline, [place_of(error)], "correct the model, and try it on values by itself") from None
     problems = [
         f"{what} returns the shape {np.shape(found)}; ({rows},) is needed"
         for what, found in tried.items()
@@ -310,6 +310,6 @@ def _checked_records(name: str, values: ArrayLike, design: Any) -> tuple[FloatAr
         problems.append("all values are the same")
     if problems:
         raise TableError(
-            f"the {name} family does not fit these records", problems, "mend the values or leave out columns"
+            f"the {name} family does not fit these records", problems, "correct the values or leave out columns"
         )
     return exact, matrix

@@ -163,7 +163,7 @@ class RangesByFunction(Ranges):
         sides = [np.asarray(side, float) for side in (found if isinstance(found, list | tuple) else ())]
         if len(sides) != 2 or any(side.shape != values.shape for side in sides):
             problem = f"it must return two arrays of {len(values)} numbers, the low and the high end of each range"
-            raise TableError(f"the function {self.function.name!r} gives no ranges", [problem], "mend it")
+            raise TableError(f"the function {self.function.name!r} gives no ranges", [problem], "correct it")
         return checked_limits(sides[0], sides[1], values, kind)
 
 

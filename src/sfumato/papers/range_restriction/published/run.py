@@ -207,7 +207,7 @@ def _refuse_strange(model: PublishedColumnModel, raw: FloatArray) -> None:
     if wrong.any():
         column, what = model.column, "a number" if model.column.is_ordered else f"a code below {model.column.size}"
         problem = f"{int(wrong.sum())} of {len(raw)} values for column {column.name!r} are not {what}"
-        raise PlanError(f"the model {model.words} simulates no values", [problem], "mend its simulate function")
+        raise PlanError(f"the model {model.words} simulates no values", [problem], "correct its simulate function")
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class Weighting:
     def __post_init__(self) -> None:
         problems = _problems(self)
         if problems:
-            raise PlanError("the weighting makes no sense", problems, "mend what is listed")
+            raise PlanError("the weighting makes no sense", problems, "correct what is listed")
 
     def numbers(
         self, family: Family, generator: np.random.Generator

@@ -122,7 +122,7 @@ def checked(inputs: ArrayLike, targets: ArrayLike) -> tuple[FloatArray, FloatArr
         if not np.all(np.isfinite(part)):
             problems.append(f"{what}: {int(np.sum(~np.isfinite(part)))} values are missing or infinite")
     if problems:
-        raise TableError("the response cannot be learnt from these rows", problems, "mend the table")
+        raise TableError("the response cannot be learnt from these rows", problems, "correct the table")
     return np.ascontiguousarray(rows), np.ascontiguousarray(values)
 
 

@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.arrays import IntArray
-from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion import random_bits
 from sfumato.privacy.noise.inversion.random_bits import BitSource
 
 Enclosure = tuple[int, int]
@@ -186,7 +186,7 @@ LARGEST = int(np.iinfo(np.int64).max)
 def invert_table(law: MagnitudeDistribution, words: IntArray, source: BitSource, bits: int = BITS) -> IntArray:
     """Return one draw of the law for each word; ``source`` gives further bits to the words that decide nothing."""
     outcomes, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = numba_loops.invert(words, bits, padded_table(law, bits), outcomes, undecided)
+    waiting = random_bits.invert(words, bits, padded_table(law, bits), outcomes, undecided)
     for place in undecided[:waiting]:
         prefix = (int(words[place]) >> (64 - bits)) & ((1 << bits) - 1)
         outcomes[place] = min(invert_with_more_bits(law, prefix, source, bits), LARGEST)

@@ -11,7 +11,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from sfumato.arrays import IntArray
-from sfumato.privacy.noise.inversion import numba_loops
+from sfumato.privacy.noise.inversion import random_bits
 from sfumato.privacy.noise.inversion.cdf_tables import (
     BITS,
     GUARD_BITS,
@@ -22,7 +22,7 @@ from sfumato.privacy.noise.inversion.cdf_tables import (
     enclose_exp,
     padded_table,
 )
-from sfumato.privacy.noise.inversion.large_scales import CLOSE
+from sfumato.privacy.noise.inversion.draw import CLOSE
 from sfumato.privacy.noise.inversion.random_bits import SeededBits, SystemBits
 
 # The first block of the published example F.5.5 of NIST SP 800-38A: AES-256 in counter mode.
@@ -106,7 +106,7 @@ def _inverts(law: MagnitudeDistribution) -> bool:
     prefixes = near + [int(word) >> 1 & (1 << BITS) - 1 for word in _words(WORDS)]
     words = _as_words(prefixes)
     outcomes, undecided = np.empty_like(words), np.empty_like(words)
-    waiting = numba_loops.invert(words, BITS, padded_table(law, BITS), outcomes, undecided)
+    waiting = random_bits.invert(words, BITS, padded_table(law, BITS), outcomes, undecided)
     entries = set(table)
     expected = [i for i, prefix in enumerate(prefixes) if prefix in entries]
     return undecided[:waiting].tolist() == expected and outcomes.tolist() == [bisect_left(table, p) for p in prefixes]
@@ -115,8 +115,8 @@ def _inverts(law: MagnitudeDistribution) -> bool:
 def _joining_is_right() -> bool:
     tops, rests, words = np.array([0, 1, 2, 7, 7]), np.array([9, 1, 256, 3, 3]), np.array([1, 1, 0, -1, -2])
     noise = tops.copy()
-    numba_loops.join_digits(noise, rests, 256)
-    numba_loops.apply_signs(noise, words)
+    random_bits.join_digits(noise, rests, 256)
+    random_bits.apply_signs(noise, words)
     return noise.tolist() == [0, -1, 512, -1539, 1539]
 
 
@@ -131,10 +131,10 @@ def _rejection_is_right() -> bool:
     uniform = _as_words([edge + int(shift) for edge, shift in zip(edges, shifts, strict=True)])
     noise, verdict = np.empty_like(size), np.empty(100, dtype=np.int8)
     rate = 0.5 / float(VARIANCE)
-    numba_loops.propose_gaussian(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
-    decided = np.where(shifts < 0, numba_loops.KEPT, numba_loops.REFUSED)
-    expected = np.where(np.abs(shifts) < FAR, numba_loops.UNSURE, decided)
-    expected[-1] = numba_loops.REFUSED
+    random_bits.propose_gaussian(coarse, signs, low, uniform, RUN_BITS, BITS, rate, CLOSE, noise, verdict)
+    decided = np.where(shifts < 0, random_bits.KEPT, random_bits.REFUSED)
+    expected = np.where(np.abs(shifts) < FAR, random_bits.UNSURE, decided)
+    expected[-1] = random_bits.REFUSED
     return bool((noise == np.where(signs & 1, -size, size)).all() and (verdict == expected).all())
 
 
@@ -144,10 +144,10 @@ def _threshold(size: int, rest: int) -> int:
 
 
 def _sum_is_right() -> bool:
-    ends = np.array([numba_loops.LARGEST, numba_loops.SMALLEST, 5], dtype=np.int64)
+    ends = np.array([random_bits.LARGEST, random_bits.SMALLEST, 5], dtype=np.int64)
     total = np.empty_like(ends)
-    numba_loops.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
-    return total.tolist() == [numba_loops.LARGEST, numba_loops.SMALLEST, -2]
+    random_bits.add_clamped(ends, np.array([7, -7, -7], dtype=np.int64), total)
+    return total.tolist() == [random_bits.LARGEST, random_bits.SMALLEST, -2]
 
 
 def _words(size: int) -> IntArray:

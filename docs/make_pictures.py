@@ -30,8 +30,8 @@ from sfumato.errors import TableError
 from sfumato.example import codebook, households
 from sfumato.papers.charts import ChartAxes, curves
 from sfumato.papers.homogeneity_attack.data import PaperTables, read_paper_tables
-from sfumato.papers.homogeneity_attack.errata import errata
 from sfumato.papers.homogeneity_attack.published import published
+from sfumato.papers.homogeneity_attack.reproduction import errata
 from sfumato.papers.result import Erratum
 from sfumato.report.charts.marks import LineMark, Lines
 from sfumato.risk.homogeneity import Cells, Geometric, Laplace, epsilon_for, local, plurality, weighted_mean

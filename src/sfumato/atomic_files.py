@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.errors import ModelError
+from sfumato.errors import ModelError, SfumatoError
 
 PARTIAL = ".partial"
 """End of the name of what is being written."""
@@ -37,32 +37,43 @@ def flush_to_disk(place: Path) -> None:
             os.close(descriptor)
 
 
-def check_target(target: Path, overwrite: bool = False) -> None:
-    """Refuse a place that cannot take the file, before any work is done for it."""
+def check_target(
+    target: Path,
+    overwrite: bool = False,
+    error: type[SfumatoError] = ModelError,
+    instead: str = "choose another name, or say overwrite=True (--force)",
+) -> None:
+    """Refuse a place that cannot take the file, before any work is done for it.
+
+    ``instead`` is what to do where something is there already.
+    """
+    try:
+        there = target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        there = None
+    except (OSError, ValueError) as problem:
+        raise error(f"{str(target)!r} is not a path", next_step="choose another place") from problem
     if target.is_dir():
-        raise ModelError(f"{str(target)!r} is a folder", next_step="give the name of a file")
-    if not target.parent.is_dir():
-        raise ModelError(f"there is no folder {str(target.parent)!r}", next_step="make it, or choose another place")
-    if os.path.lexists(target) and not overwrite:
-        raise ModelError(
-            f"{str(target)!r} exists, and is not overwritten unless asked",
-            next_step="choose another name, or say overwrite=True (--force)",
-        )
+        raise error(f"{str(target)!r} is a folder", next_step="give the name of a file")
+    if not target.absolute().parent.is_dir():
+        raise error(f"there is no folder {str(target.parent)!r}", next_step="make it, or choose another place")
+    if there is not None and not overwrite:
+        raise error(f"{str(target)!r} exists already", next_step=instead)
 
 
 @contextmanager
-def atomic_file(target: Path, overwrite: bool = False) -> Generator[Path]:
+def atomic_file(target: Path, overwrite: bool = False, error_class: type[SfumatoError] = ModelError) -> Generator[Path]:
     """Yield a fresh path beside the target; a complete file there replaces the target at the end."""
-    check_target(target, overwrite)
+    check_target(target, overwrite, error_class)
     fresh = temporary_path(target)
     try:
         yield fresh
         flush_to_disk(fresh)
-        check_target(target, overwrite)
+        check_target(target, overwrite, error_class)
         fresh.replace(target)
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"cannot write {str(target)!r}: {reason}", next_step="choose another place") from error
+        raise error_class(f"cannot write {str(target)!r}: {reason}", next_step="choose another place") from error
     finally:
         fresh.unlink(missing_ok=True)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sfumato.metrics.clusters import ari_from_confusion
-from sfumato.papers.kmeans_geometry.errata import errata
 from sfumato.papers.kmeans_geometry.figures import PRINTED_CONFUSION
+from sfumato.papers.kmeans_geometry.reproduction import errata
 from sfumato.papers.kmeans_geometry.sensitivity import ceiling, failures
 from sfumato.papers.kmeans_geometry.simulation import EPSILON, PAPER_RUNS, SharedResults, private_transfer
 from sfumato.papers.result import Erratum

@@ -10,10 +10,10 @@ import pytest
 from sfumato.entropy import sensitivity
 from sfumato.mechanisms.plausible_deniability.privacy_test import pass_probability
 from sfumato.mechanisms.plausible_deniability.record_composition import cheapest_test, composed_epsilon
-from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, KS, THRESHOLD
 from sfumato.papers.reaedp.published import published_bound, published_renyi_bound, stated_guarantee
+from sfumato.papers.reaedp.reproduction import errata
 from sfumato.papers.result import Erratum
 from sfumato.privacy.accounting.gaussian_calibration import gaussian_delta, gaussian_sigma
 

@@ -31,7 +31,7 @@ SINGLE_IMPORTERS = 100
 """Modules with one importer: each of them is a candidate for a merge."""
 VISITED_MODULES = 94
 """Modules with a function that runs in ``release(table, AIM(...))``."""
-LINES, LINES_WITHOUT_PAPERS = 96_000, 80_000
+LINES, LINES_WITHOUT_PAPERS = 96_000, 80_500
 """What this version may have at its end. The house aimed at 92,000 and 76,000: see docs/architecture.md."""
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from sfumato.papers.charts import ChartAxes, curves
-from sfumato.papers.page import PageFigure, Panel
+from sfumato.papers.charts import ChartAxes, curves, line_chart
+from sfumato.papers.page import page_of
+from sfumato.papers.result import Part, Reproduction
+from sfumato.report import to_html
 from sfumato.report.charts.marks import LineMark
 from sfumato.report.charts.plane import NARROW
 
@@ -37,10 +39,14 @@ def test_the_axis_holds_losses_and_begins_at_zero_otherwise():
 
 
 def test_a_chart_says_its_numbers_and_one_alone_has_the_page():
-    panel = Panel("t", "Risk against epsilon.", curves([PRINTED, OURS], rules=(("target", 0.4),)))
-    (alone,), several = (PageFigure("f", (panel,) * count).charts() for count in (1, 2))
-    assert 'class="broad"' in alone[1] and all('class="broad"' not in drawn for _, drawn in several)
+    heights, rules = {"printed": PRINTED.y, "exact": OURS.y}, (("target", 0.4),)
+    label = "Risk against epsilon."
+    chart = line_chart("t", ("epsilon", "risk"), X, heights, label, rules=rules, muted_first=True)
+    pages = (Part(name="figure 1", charts=(chart,) * count) for count in (1, 2))
+    facts = {"paper": "p", "title": "t", "sfumato": "0.3", "seed": 1}
+    alone, several = (to_html(page_of(Reproduction(**facts, parts=(part,)))) for part in pages)
+    assert 'class="broad"' in alone and 'class="broad"' not in several and several.count("<h4>t</h4>") == 2
     words = (
         "Risk against epsilon. printed from 0.1 at 0.1 to 0.9 at 10; exact from 0.1 at 0.1 to 0.5 at 10; target 0.4."
     )
-    assert f'aria-label="{words}"' in alone[1]
+    assert f'aria-label="{words}"' in alone

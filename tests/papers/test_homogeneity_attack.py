@@ -17,14 +17,13 @@ from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.homogeneity_attack import page_of, parts, reproduce, summary
 from sfumato.papers.homogeneity_attack.data import ADULT_AT_UCI, BANKRUPTCY, UCI_COLUMNS, adult_rows, read_paper_tables
-from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.figures import choices, sigmas
 from sfumato.papers.homogeneity_attack.marginal_tvd import marginal_tvds, tvd_boxes
 from sfumato.papers.homogeneity_attack.published import moment_terms, published
 from sfumato.papers.homogeneity_attack.relations import table_1_relations
-from sfumato.papers.homogeneity_attack.shared_results import SharedResults
-from sfumato.papers.page import render
+from sfumato.papers.homogeneity_attack.shared_results import SharedResults, zero_truncated_rate
 from sfumato.papers.result import Reproduction
+from sfumato.report import to_html
 from sfumato.risk.homogeneity import Gaussian, Laplace, Poisson, expected, gaussian_sigma, overall, shrinkage
 
 pytestmark = pytest.mark.xdist_group(
@@ -247,7 +246,7 @@ def test_results_go_through_json(results: Reproduction):
 
 
 def test_the_page_loads_nothing(results: Reproduction):
-    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
+    page = to_html(page_of(Reproduction.model_validate_json(results.model_dump_json())))
     assert "http:" not in page
     assert "https:" not in page
     assert not re.search(r"<(?:script|img|image|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", page)
@@ -307,7 +306,7 @@ def test_table_1_shows_where_the_printed_relations_fail(work: SharedResults, res
 @pytest.mark.parametrize("part", ["figure 3", "figure 5", "table 1"])
 def test_one_part_is_the_same_as_in_the_whole(part, results: Reproduction, shared_data: Path):
     alone = reproduce(shared_data, only=part)
-    page = render(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
+    page = to_html(page_of(Reproduction.model_validate_json(alone.model_dump_json())))
     assert [each.name for each in alone.parts] == [part] and page.count('<h2 id="section-') == 1
     assert alone.errata == () and alone.part(part) == results.part(part)
     assert summary(alone).rows and set(summary(alone).rows) <= set(summary(results).rows)

@@ -14,8 +14,8 @@ from sfumato.cli.main import run
 from sfumato.errors import PlanError
 from sfumato.papers import paper
 from sfumato.papers.kmeans_geometry import illustrative_rows, page_of, parts, reproduce, summary
-from sfumato.papers.kmeans_geometry.errata import rounding_facts
 from sfumato.papers.kmeans_geometry.figures import printed_moves
+from sfumato.papers.kmeans_geometry.reproduction import rounding_facts
 from sfumato.papers.kmeans_geometry.simulation import (
     EPSILON,
     GRID,
@@ -30,8 +30,8 @@ from sfumato.papers.kmeans_geometry.simulation import (
     shuffled,
     without_noise,
 )
-from sfumato.papers.page import render
 from sfumato.papers.result import Reproduction
+from sfumato.report import to_html
 
 pytestmark = pytest.mark.xdist_group("reproduction of kmeans_geometry")  # computed once, for all tests that look at it
 
@@ -162,7 +162,7 @@ def test_results_go_through_json(results: Reproduction):
 
 
 def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
-    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
+    page = to_html(page_of(Reproduction.model_validate_json(results.model_dump_json())))
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell
     for title in ("Errata", *(part.title for part in results.parts)):
@@ -194,5 +194,5 @@ def test_the_paper_is_registered():
 
 
 def test_every_chart_is_drawn(results: Reproduction):
-    drawn = charts_of(render(page_of(results)))
+    drawn = charts_of(to_html(page_of(results)))
     assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

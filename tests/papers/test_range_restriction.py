@@ -14,7 +14,6 @@ from papers.drawn import charts_of
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
 from sfumato.papers.charts import drawing
-from sfumato.papers.page import render
 from sfumato.papers.range_restriction import (
     page_of,
     parts,
@@ -22,7 +21,9 @@ from sfumato.papers.range_restriction import (
     reproduction,
     summary,
 )
-from sfumato.papers.range_restriction.errata import (
+from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
+from sfumato.papers.range_restriction.figures import IMPLIED, ORDER, in_order
+from sfumato.papers.range_restriction.reproduction import (
     CAPPED,
     PRINTED_WEIGHT_SEEDS,
     by_draws,
@@ -35,8 +36,6 @@ from sfumato.papers.range_restriction.errata import (
     rare_category,
     truncated_in_tenths,
 )
-from sfumato.papers.range_restriction.fatigue import epsilons, models, percentiles
-from sfumato.papers.range_restriction.figures import IMPLIED, ORDER, in_order
 from sfumato.papers.range_restriction.simulation import (
     FATIGUE,
     REPEATS,
@@ -52,6 +51,7 @@ from sfumato.papers.range_restriction.simulation import (
 )
 from sfumato.papers.range_restriction.violins import format_digits, list_values, outline, violin_chart
 from sfumato.papers.result import Reproduction
+from sfumato.report import to_html
 
 pytestmark = pytest.mark.xdist_group(
     "reproduction of range_restriction"
@@ -298,7 +298,7 @@ def test_results_go_through_json(results: Reproduction):
 
 
 def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
-    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
+    page = to_html(page_of(Reproduction.model_validate_json(results.model_dump_json())))
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell
     for title in ("Errata", *(part.title for part in results.parts)):
@@ -318,7 +318,7 @@ def test_without_data_the_simulations_run(tmp_path: Path, monkeypatch):
     missing = {part.name for part in found.parts if part.missing}
     assert missing == {"figure 15", "figure 16", "figure 19", "figure 20", "table 1"}
     assert "not recomputed" in fatigue_text(SharedResults(tmp_path)) and found.folder == str(tmp_path)
-    assert f"{FATIGUE} is not in" in render(page_of(found))
+    assert f"{FATIGUE} is not in" in to_html(page_of(found))
     assert ("Table 1", "not recomputed", "", f"{FATIGUE} is missing; set SFUMATO_DATA") in summary(found).rows
 
 
@@ -369,5 +369,5 @@ def test_the_paper_is_registered():
 
 
 def test_every_chart_is_drawn(results: Reproduction):
-    drawn = charts_of(render(page_of(results)))
+    drawn = charts_of(to_html(page_of(results)))
     assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

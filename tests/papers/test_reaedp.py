@@ -18,7 +18,6 @@ from sfumato.mechanisms.plausible_deniability.method import output_distribution
 from sfumato.metrics.confidence import binomial_interval
 from sfumato.papers import paper
 from sfumato.papers.data import data_folder
-from sfumato.papers.page import render
 from sfumato.papers.reaedp import (
     failure_counterexample,
     loop_counterexample,
@@ -31,7 +30,6 @@ from sfumato.papers.reaedp import (
 )
 from sfumato.papers.reaedp.attacks import corrected_attacks, neighbour_rate, optimal_rate, published_attacks
 from sfumato.papers.reaedp.entropy_sensitivity import largest_entropy_change, sampled_sensitivities, smallest_violation
-from sfumato.papers.reaedp.errata import errata
 from sfumato.papers.reaedp.histograms import (
     PRICES,
     UNRATE,
@@ -55,7 +53,9 @@ from sfumato.papers.reaedp.mean_curves import (
 from sfumato.papers.reaedp.noisy_histograms import TABLE_S3
 from sfumato.papers.reaedp.pass_rate import EPSILON0, kernel_proposals, simulated_rate
 from sfumato.papers.reaedp.published import published_renyi_bound
+from sfumato.papers.reaedp.reproduction import errata
 from sfumato.papers.result import Reproduction
+from sfumato.report import to_html
 
 pytestmark = pytest.mark.xdist_group("reproduction of reaedp")  # computed once, for all tests that look at it
 
@@ -418,7 +418,7 @@ def test_results_go_through_json(results: Reproduction):
 
 
 def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
-    page = render(page_of(Reproduction.model_validate_json(results.model_dump_json())))
+    page = to_html(page_of(Reproduction.model_validate_json(results.model_dump_json())))
     shell = re.sub(r"<script type=\"module\">.*?</script>", "", page, flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell
     assert not re.search(r"<(?:script|img|link|iframe)[^>]*\s(?:src|href)=\"(?!data:)", shell)
@@ -430,7 +430,7 @@ def test_the_page_loads_nothing_and_has_every_section(results: Reproduction):
 def test_one_part_is_computed_alone(shared_data: Path):
     found = reproduce(shared_data, only="figure 6")
     assert [part.name for part in found.parts] == ["figure 6"] and found.errata == ()
-    assert "Figure 3" not in render(page_of(found))
+    assert "Figure 3" not in to_html(page_of(found))
 
 
 def test_without_data_the_data_free_parts_run(tmp_path: Path):
@@ -442,7 +442,7 @@ def test_without_data_the_data_free_parts_run(tmp_path: Path):
     # printed tables need no data: what is printed is checked, nothing is recomputed
     assert "5 of 7" in found.part("table S3").comparisons[0].ours
     assert {row[1] for row in _rows(found, "table S3")} == {"as printed"}
-    page = render(page_of(found))
+    page = to_html(page_of(found))
     assert "house_prices.csv is not in" in page and "house_prices.csv and unrate.csv are not in" in page
     assert found.folder == str(tmp_path) and "SFUMATO_DATA" in page
     assert ("Figure 1", "not recomputed", "", "house_prices.csv is missing; set SFUMATO_DATA") in summary(found).rows
@@ -493,5 +493,5 @@ def test_the_paper_is_registered():
 
 
 def test_every_chart_is_drawn(results: Reproduction):
-    drawn = charts_of(render(page_of(results)))
+    drawn = charts_of(to_html(page_of(results)))
     assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

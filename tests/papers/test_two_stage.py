@@ -15,7 +15,6 @@ from report.reading import words_of
 from sfumato.cli.main import run
 from sfumato.errors import PlanError, TableError
 from sfumato.papers import paper
-from sfumato.papers.page import render
 from sfumato.papers.result import Reproduction
 from sfumato.papers.two_stage import page_of, parts, reproduce, summary
 from sfumato.papers.two_stage import trial as one_trial
@@ -28,7 +27,12 @@ from sfumato.papers.two_stage.data import (
     simulated_table,
     target_function,
 )
-from sfumato.papers.two_stage.errata import (
+from sfumato.papers.two_stage.figures import deviations
+from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
+from sfumato.papers.two_stage.price_metrics import mapd
+from sfumato.papers.two_stage.prices import PRINTED, estimate, measured_prices, printed_ratios
+from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
+from sfumato.papers.two_stage.reproduction import (
     bound_ratios,
     convolution,
     density_inflation,
@@ -37,12 +41,8 @@ from sfumato.papers.two_stage.errata import (
     published_bandwidth,
     residual_membership_auc,
 )
-from sfumato.papers.two_stage.figures import deviations
-from sfumato.papers.two_stage.networks import Drawn, measured_networks, stored_networks
-from sfumato.papers.two_stage.price_metrics import mapd
-from sfumato.papers.two_stage.prices import PRINTED, estimate, measured_prices, printed_ratios
-from sfumato.papers.two_stage.real_tables import ETA, RealTableResult, measured_table, reason, tolerance_withstood
 from sfumato.papers.two_stage.trial import simulated_trial, tvd_1_w20
+from sfumato.report import to_html
 from sfumato.risk.interval_disclosure import interval_disclosure
 
 pytestmark = pytest.mark.xdist_group("reproduction of two_stage")  # computed once, for all tests that look at it
@@ -238,7 +238,7 @@ def test_errata_are_complete(results: Reproduction):
 def test_results_go_through_json_and_the_page_loads_nothing(results: Reproduction):
     again = Reproduction.model_validate_json(results.model_dump_json())
     assert again == results
-    shell = re.sub(r"<script type=\"module\">.*?</script>", "", render(page_of(again)), flags=re.DOTALL)
+    shell = re.sub(r"<script type=\"module\">.*?</script>", "", to_html(page_of(again)), flags=re.DOTALL)
     assert "http:" not in shell and "https:" not in shell and "no differential privacy" in words_of(shell)
     for title in ("Errata", *(part.title for part in results.parts)):
         assert f">{title}</h2>" in shell
@@ -279,5 +279,5 @@ def test_the_summary_has_every_comparison(results: Reproduction):
 
 
 def test_every_chart_is_drawn(results: Reproduction):
-    drawn = charts_of(render(page_of(results)))
+    drawn = charts_of(to_html(page_of(results)))
     assert len(drawn) == sum(len(part.charts) for part in results.parts) > 0 and all(map(len, drawn))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.marks import LineMark, Lines, RuleMark, lines
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.report.charts.plane import NARROW, WIDE, Plane
 from sfumato.report.charts.svg import LETTER
 
@@ -27,10 +27,10 @@ def pictures(drawn: str) -> list[ElementTree.Element]:
 
 
 def test_a_chart_is_drawn_for_both_widths_and_has_words():
-    drawn = lines([LineMark("a", FEW, (0.1, 0.5, 0.9))], EPSILON, SHARE, 'Risk grows to "90 %" <at 10>.')
+    drawn = Lines([LineMark("a", FEW, (0.1, 0.5, 0.9))], EPSILON, SHARE).html('Risk grows to "90 %" <at 10>.')
     assert [svg.get("class") for svg in pictures(drawn)] == ["broad", "slender"]
     assert all(svg.get("aria-label") == 'Risk grows to "90 %" <at 10>.' for svg in pictures(drawn))
-    alone = lines([LineMark("a", FEW, (0.1, 0.5, 0.9))], EPSILON, SHARE, "w", narrow=True)
+    alone = Lines([LineMark("a", FEW, (0.1, 0.5, 0.9))], EPSILON, SHARE).html("w", narrow=True)
     assert [svg.get("class") for svg in pictures(alone)] == ["slender"] and "legend" not in alone
 
 
@@ -52,48 +52,43 @@ def test_no_two_lines_look_alike_even_without_colour():
 
 def test_intervals_are_whiskers_of_few_points_and_a_band_of_many():
     few = LineMark("a", FEW, (0.3, 0.5, 0.5), (0.2, 0.4, 0.5), (0.4, 0.6, 0.5))
-    drawn = lines([few], EPSILON, SHARE, "w", narrow=True)
+    drawn = Lines([few], EPSILON, SHARE).html("w", narrow=True)
     whiskers = re.search(r'class="stroke tone-1 slight" d="([^"]*)"', drawn)
     assert whiskers is not None and whiskers[1].count("M") == 2 and "area" not in drawn
     many = range(1, 31)
     band = LineMark("a", many, [0.5] * 30, [0.4] * 30, [0.6] * 30)
-    assert 'class="area tone-1"' in lines([band], EPSILON, SHARE, "w")
+    assert 'class="area tone-1"' in Lines([band], EPSILON, SHARE).html("w")
 
 
 def test_whiskers_of_several_lines_stand_apart():
     items = [LineMark(name, (1.0,), (0.5,), (0.4,), (0.6,)) for name in "ab"]
-    drawn = lines(items, Axis("x", 0, 2), SHARE, "w", narrow=True)
+    drawn = Lines(items, Axis("x", 0, 2), SHARE).html("w", narrow=True)
     first, second = (float(at) for at in re.findall(r'class="spot tone-\d" transform="translate\((\S+) ', drawn)[-2:])
     assert second - first == pytest.approx(5, abs=0.11)
 
 
 def test_a_missing_point_breaks_the_line():
-    drawn = lines([LineMark("a", (1, 2, 3, 4), (0.1, math.nan, 0.3, 0.4))], Axis("x"), SHARE, "w", narrow=True)
+    drawn = Lines([LineMark("a", (1, 2, 3, 4), (0.1, math.nan, 0.3, 0.4))], Axis("x"), SHARE).html("w", narrow=True)
     path = re.search(r'class="stroke tone-1" d="([^"]*)"', drawn)
     assert path is not None and path[1].count("M") == 2 and "nan" not in drawn
 
 
 def test_nothing_to_draw_is_said():
-    assert "no point was computed" in lines([LineMark("a", (), ())], EPSILON, SHARE, "w")
+    assert "no point was computed" in Lines([LineMark("a", (), ())], EPSILON, SHARE).html("w")
 
 
 def test_names_are_escaped():
     bad = "<script>alert(1)</script>"
-    drawn = lines(
-        [LineMark(bad, FEW, (0, 0.5, 1)), LineMark("b", FEW, (0, 0, 0))],
-        Axis(bad),
-        Axis(bad),
-        bad,
-        rules=[RuleMark(bad, 1)],
-    )
+    items = [LineMark(bad, FEW, (0, 0.5, 1)), LineMark("b", FEW, (0, 0, 0))]
+    drawn = Lines(items, Axis(bad), Axis(bad), [RuleMark(bad, 1)]).html(bad)
     assert "<script" not in drawn and drawn.count("&lt;script") > 6
 
 
 def test_marked_and_shaded_are_in_the_legend():
     chosen = RuleMark("chosen: 1", 1.0)
-    drawn = lines(
-        [LineMark("a", FEW, (0, 0.5, 1))], EPSILON, SHARE, "w", shaded=[(0, 1)], shade_words="meets", marked=chosen
-    )
+    line = LineMark("a", FEW, (0, 0.5, 1))
+    shown = Lines([line], EPSILON, SHARE, shaded=[(0, 1)], shade_words=("meets", ""), marked=chosen)
+    drawn = shown.html("w")
     legend = drawn[: drawn.index("</ul>")]
     assert "meets" in legend and "chosen: 1" in legend
     assert drawn.count('class="ring"') == 3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sfumato.papers.range_restriction.families import Family, ParameterDraws, make_family
+from sfumato.papers.range_restriction.families import Family, make_family
 from sfumato.papers.range_restriction.published.ranges import Radius, WiderInTail
 from sfumato.papers.range_restriction.published.weights import Extremes, WeightedPosterior, Weighting, scaled_weights
 from statistical.laws import ALPHA
@@ -99,7 +99,7 @@ def test_the_weighted_posterior_of_the_first_seed_is_the_golden_one() -> None:
     variances = plain.rate / generator.gamma(plain.shape, size=1000)
     root = np.linalg.cholesky(np.linalg.inv(plain.factor.T @ plain.factor))
     steps = generator.standard_normal((1000, 2)) @ root.T
-    draws = ParameterDraws(np.column_stack([plain.mean + np.sqrt(variances)[:, None] * steps, variances]))
+    draws = np.column_stack([plain.mean + np.sqrt(variances)[:, None] * steps, variances])
     posterior = family.posterior(scaled_weights(Extremes.of(plain, draws).risk))
     variance = posterior.rate / (posterior.shape - 1)
     assert [*posterior.mean, variance] == pytest.approx([1.1495, 0.8718, 0.8666], abs=5.1e-5)
@@ -234,12 +234,12 @@ def test_draws_follow_the_closed_form() -> None:
     family = make_family("normal", generator.normal(size=12), generator.normal(size=(12, 3)))
     posterior = family.posterior(np.full(12, 0.9))
     draws = posterior.draw(family.numbers(4000, generator))
-    variance = draws.theta[:, -1]
+    variance = draws[:, -1]
     law = stats.invgamma(posterior.shape, scale=posterior.rate)
     assert stats.kstest(variance, law.cdf).pvalue > ALPHA
     scales = np.sqrt(np.diag(np.linalg.inv(posterior.factor.T @ posterior.factor)) * posterior.rate / posterior.shape)
     for j in range(4):
-        standard = (draws.theta[:, j] - posterior.mean[j]) / scales[j]
+        standard = (draws[:, j] - posterior.mean[j]) / scales[j]
         assert stats.kstest(standard, stats.t(2 * posterior.shape).cdf).pvalue > ALPHA
     mutant = stats.invgamma(posterior.shape + 2, scale=posterior.rate)
     assert stats.kstest(variance, mutant.cdf).pvalue < ALPHA

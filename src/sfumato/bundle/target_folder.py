@@ -18,7 +18,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.atomic_files import PARTIAL, locked_folder, temporary_folder
+from sfumato.atomic_files import PARTIAL, check_target, locked_folder, temporary_folder
 from sfumato.bounded_reads import is_folder
 from sfumato.bundle.layout import DOCUMENT, file_record
 from sfumato.bundle.read import read_document
@@ -203,14 +203,7 @@ def require_free_path(path: str | Path, what: str, why: str = CONFIDENTIAL) -> P
             f"{str(place)!r} lies inside the bundle {str(bundle)!r}: {what} {why}",
             next_step=OTHER_PLACE,
         )
-    if place.is_dir():
-        raise BundleError(f"{str(place)!r} is a folder", next_step=OTHER_PLACE)
-    if place.exists() or place.is_symlink():
-        raise BundleError(f"{str(place)!r} exists already", next_step=OTHER_PLACE)
-    if not place.parent.is_dir():
-        raise BundleError(
-            f"there is no folder {str(place.parent)!r}", next_step="make it, or give a file in another folder"
-        )
+    check_target(place, error=BundleError, instead=OTHER_PLACE)
     refuse_read_only(place.parent)
     return place
 

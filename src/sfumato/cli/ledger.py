@@ -120,8 +120,8 @@ def _composition_words(account: Account) -> str:
 
 
 def _account_cells(account: Account) -> list[str]:
-    spent = account.tight_epsilon or account.spent_epsilon
-    amounts = [account.cap_epsilon, in_short(to_fraction(spent)), at_least(account.left_epsilon), account.cap_delta]
+    spent = in_short(to_fraction(account.total_epsilon))
+    amounts = [account.cap_epsilon, spent, at_least(account.left_epsilon), account.cap_delta]
     return [account.name, *amounts, str(account.events), str(account.exposures)]
 
 

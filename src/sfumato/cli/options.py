@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from sfumato.errors import NoLedgerError, PlanError, SchemaError, SfumatoError
+from sfumato.errors import NoLedgerError, PlanError, SchemaError, SfumatoError, TableError
 
 if TYPE_CHECKING:
     from sfumato.core.method import Method
@@ -258,9 +258,12 @@ class PrivatePageOptions:
 
     def require_free(self, what: str) -> None:
         """Refuse a page that cannot be written, before minutes are spent on it."""
-        from sfumato.cli.output_page import require_free_page
+        from sfumato.bundle.target_folder import require_free_path
+        from sfumato.cli.output_page import require_html
 
-        require_free_page(self.out, what)
+        if self.out is not None:
+            require_html(Path(self.out), TableError)
+            require_free_path(self.out, what)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,12 +380,10 @@ class SchemaOutput:
 
     def require_free(self) -> None:
         """Refuse a file that exists, before any work is done."""
-        try:
-            exists = self.out is not None and Path(self.out).exists() and not self.force
-        except (OSError, ValueError) as error:
-            raise SchemaError(f"{self.out!r} is not a path", next_step="choose another --out") from error
-        if exists:
-            raise SchemaError(f"{self.out!r} exists", next_step="choose another name with --out, or add --force")
+        from sfumato.atomic_files import check_target
+
+        if self.out is not None:
+            check_target(Path(self.out), self.force, SchemaError)
 
 
 def stated_options(group: Any) -> list[str]:

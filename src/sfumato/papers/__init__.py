@@ -7,13 +7,15 @@ import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import TypeAdapter
 
 from sfumato.errors import PlanError
-from sfumato.papers.page import ReproductionPage
 from sfumato.papers.result import Reproduction, ValueTable
+
+if TYPE_CHECKING:
+    from sfumato.report import Page
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Reproducible(Protocol):
         """Compute every figure of merit from the data in a folder, or one part."""
         ...
 
-    def page_of(self, results: Any) -> ReproductionPage:
+    def page_of(self, results: Any) -> Page:
         """Return the page of saved results; no data are needed."""
         ...
 

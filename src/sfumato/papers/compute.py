@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -11,6 +11,8 @@ from sfumato.errors import PlanError
 from sfumato.papers import PAPERS
 from sfumato.papers.data import missing_files, require_files
 from sfumato.papers.result import Erratum, Part, Reproduction
+from sfumato.papers.texts import put_in
+from sfumato.report.texts import text_file
 from sfumato.version import __version__
 
 WorkT = TypeVar("WorkT")
@@ -38,8 +40,6 @@ class PaperParts(Generic[WorkT]):
     """What a paper's reproduction consists of, in the order of the page."""
 
     paper: str
-    title: str
-    lead: str
     entries: tuple[PartEntry[WorkT], ...]
     errata: Callable[[WorkT], tuple[Erratum, ...]]
     beyond: tuple[PartEntry[WorkT], ...] = ()
@@ -54,14 +54,19 @@ class PaperParts(Generic[WorkT]):
         work: WorkT,
         only: str | None,
         folder: Path,
-        facts: tuple[tuple[str, str], ...],
+        numbers: Mapping[str, object],
         seed: int,
         runs: int | None = None,
     ) -> Reproduction:
         """Compute every part and the errata, or ``only`` one part; parts whose data are absent are left out.
 
-        A part that is asked for by name needs its data: without them this is an error.
+        A part that is asked for by name needs its data: without them this is an error. Title, lead and facts of the
+        page stand in ``parts.toml``; ``numbers`` go into the facts, and a fact without words is left out.
         """
+        texts, record = text_file("parts", PAPERS[self.paper].home), PAPERS[self.paper]
+        facts = {name: put_in(words, {"seed": seed, **numbers}) for name, words in texts["facts"].items()}
+        code = {"the authors' code": f"{record.code}, commit {record.commit}"} if record.code else {}
+        facts = {"the paper": record.citation, **code, **facts}
         chosen = (*self.entries, *self.beyond)
         if only is not None:
             require_part(self.paper, only, self.parts())
@@ -70,9 +75,9 @@ class PaperParts(Generic[WorkT]):
         parts = tuple(entry.part(work, folder) for entry in chosen)
         return Reproduction(
             paper=self.paper,
-            title=self.title,
-            lead=self.lead,
-            facts=(*citation_facts(self.paper), *facts),
+            title=texts["title"],
+            lead=texts["lead"],
+            facts=tuple((name, words) for name, words in facts.items() if words),
             sfumato=__version__,
             seed=seed,
             runs=runs,
@@ -80,13 +85,6 @@ class PaperParts(Generic[WorkT]):
             parts=parts,
             errata=self.errata(work) if only is None else (),
         )
-
-
-def citation_facts(paper: str) -> tuple[tuple[str, str], ...]:
-    """Return what the head of a page says about a paper: its citation, and the commit of the authors' code."""
-    record = PAPERS[paper]
-    code = (("the authors' code", f"{record.code}, commit {record.commit}"),) if record.code else ()
-    return (("the paper", record.citation), *code)
 
 
 def require_part(paper: str, only: str, known: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ def reproduce(
     SFUMATO_DATA, or from ../shared/data. With --figure or --table only that part is computed.
     """
     from sfumato.papers import paper as find_paper
-    from sfumato.papers.page import render
+    from sfumato.report import to_html
 
     module = find_paper(paper)
     part = _chosen_part(paper, module, figure, table)
@@ -49,7 +49,7 @@ def reproduce(
     console.say(f"recomputing {part or 'all'} of {paper}; this takes {patience}")
     with console.progress("recomputing"):
         results = module.reproduce(**more)
-    places.write(render(module.page_of(results)), results.model_dump_json(indent=1))
+    places.write(to_html(module.page_of(results)), results.model_dump_json(indent=1))
     found = module.summary(results)
     console.table(found.title, found.header, found.rows)
     console.say(f"values: {places.json}")

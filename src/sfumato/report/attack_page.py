@@ -36,7 +36,7 @@ from sfumato.report.blocks import (
 )
 from sfumato.report.charts.axis import Axis
 from sfumato.report.charts.interval_plots import axis_ends, interval_plot
-from sfumato.report.charts.marks import LineMark, lines
+from sfumato.report.charts.marks import LineMark, Lines
 from sfumato.report.page import to_html
 from sfumato.report.privacy_criteria import (
     CriterionAnswer,
@@ -146,7 +146,7 @@ def success_chart(report: ReleaseAttackReport, curve: PrivacyCurve) -> Markup:
     )
     x = Axis("false alarms", 0.0, ROOM, percent=True, places=(0, 0.25, 0.5, 0.75, 1))
     y = Axis("hits", 0.0, 1.0, percent=True)
-    return lines(items, x, y, words, height=HEIGHT)
+    return Lines(items, x, y).html(words, HEIGHT)
 
 
 def attack_page(report: ReleaseAttackReport) -> str:

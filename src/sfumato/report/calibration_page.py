@@ -18,8 +18,7 @@ from sfumato.formatting import percent
 from sfumato.privacy.exact import at_most, to_fraction
 from sfumato.report.blocks import BulletList, Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.marks import LineMark, Lines, RuleMark, describe_ends, lines
-from sfumato.report.charts.plane import figure_html
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.version import __version__
@@ -51,17 +50,9 @@ def trade_off_chart(calibration: Calibration) -> Markup:
         else RuleMark(f"chosen: {calibration.parameter} = {calibration.chosen:g}", calibration.chosen)
     )
     answer = f"{chosen.words}." if chosen else "No value meets it."
-    return lines(
-        drawn,
-        x,
-        y,
-        f"{describe_ends(drawn, x, y)} {rules[0].words}. {answer}",
-        rules=rules,
-        shaded=[each if each[0] < each[1] else _around(calibration, *each) for each in calibration.intervals],
-        shade_words="meets the target",
-        marked=chosen,
-        height=HEIGHT,
-    )
+    shaded = [each if each[0] < each[1] else _around(calibration, *each) for each in calibration.intervals]
+    chart = Lines(drawn, x, y, rules, shaded, shade_words=("meets the target", ""), marked=chosen)
+    return chart.html(f"{chart.described()} {answer}", HEIGHT)
 
 
 def _of_pair(calibration: Calibration) -> list[LineMark]:
@@ -75,8 +66,8 @@ def _of_pair(calibration: Calibration) -> list[LineMark]:
 def deployments_chart(epsilon: float, delta: float) -> Markup:
     """Return what others took, with its legend."""
     drawing = deployments_figure(epsilon, delta)
-    words = f"{describe_ends(drawing.shown, drawing.x, drawing.y)} {orientation_text(epsilon, delta)[0]}"
-    return figure_html(drawing, words, HEIGHT, narrow=False)
+    words = f"{drawing.described()} {orientation_text(epsilon, delta)[0]}"
+    return drawing.html(words, HEIGHT)
 
 
 def deployments_figure(epsilon: float, delta: float) -> Lines:

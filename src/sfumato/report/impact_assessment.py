@@ -340,7 +340,7 @@ def _measures(subject: PublicRelease, book: LedgerSummary | None) -> Iterator[Bl
 
 def _ledger(book: LedgerSummary) -> Iterator[Block]:
     account = book.account
-    spent = budget_text(account.tight_epsilon or account.spent_epsilon, account.spent_delta)
+    spent = budget_text(account.total_epsilon, account.spent_delta)
     yield Paragraphs(
         (
             say(

@@ -29,7 +29,7 @@ from sfumato.report.blocks import (
     TableBlock,
 )
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.report.page import to_html
 from sfumato.report.texts import Texts
 from sfumato.report.texts.homogeneity_answers import all_answers, attacker, epsilon_choice_caution
@@ -212,18 +212,9 @@ def _drawn(
     """Return lines over the epsilons; those that keep the target are shaded, the safe ones strongly."""
     x = Axis("epsilon (log scale)", curves.points[0].epsilon, curves.points[-1].epsilon, logarithmic=True)
     intervals: Sequence[tuple[float, float]] = () if curves.choice is None else curves.choice.intervals
-    return lines(
-        items,
-        x,
-        y,
-        " ".join([describe_ends(items, x, y), *(f"{rule.words}." for rule in rules)]),
-        rules=rules,
-        shaded=[each for each in intervals if each[0] == 0],
-        faintly=[each for each in intervals if each[0] != 0],
-        shade_words="safe: keeps the target",
-        faint_words="keeps it, above riskier epsilons",
-        height=height,
-    )
+    safe, other = ([each for each in intervals if (each[0] == 0) == from_zero] for from_zero in (True, False))
+    chart = Lines(items, x, y, rules, safe, other, ("safe: keeps the target", "keeps it, above riskier epsilons"))
+    return chart.html(chart.described(), height)
 
 
 def _target(curves: RiskCurves | SeveralCurves) -> list[RuleMark]:
@@ -430,7 +421,8 @@ def _sweep_chart(items: Sequence[LineMark]) -> Markup:
     x = Axis("epsilon (log scale)", places[0] / SIDE, places[-1] * SIDE, logarithmic=True, places=few)
     lowest = min((low for line in items for low in line.low or line.y), default=0.0)
     y = Axis("right", max(0.0, min(0.45, lowest - 0.03)), 1.0, percent=True)
-    return lines(items, x, y, describe_ends(items, x, y), height=RISK_HEIGHT)
+    chart = Lines(items, x, y)
+    return chart.html(chart.described(), RISK_HEIGHT)
 
 
 def _games(sweep: Sweep, attacks: Sequence[str]) -> list[LineMark]:

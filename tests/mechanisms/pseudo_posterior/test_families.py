@@ -143,7 +143,7 @@ def test_synthetic_categories_follow_the_drawn_shares() -> None:
     draws = posterior.draw(family.numbers(1, np.random.default_rng(1)))
     cells = np.repeat([0, 1], 100_000)
     found = posterior.synthesise(draws, 0, cells, np.random.default_rng(2))
-    shares = np.exp(draws.theta[0]).reshape(3, 5)
+    shares = np.exp(draws[0]).reshape(3, 5)
 
     def fits(law: np.ndarray) -> bool:
         seen = np.array([np.bincount(found[cells == cell].astype(int), minlength=5) for cell in (0, 1)])

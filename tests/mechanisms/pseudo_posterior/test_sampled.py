@@ -13,7 +13,7 @@ from scipy.special import log_expit, logsumexp
 
 from sfumato.errors import MissingExtra, PlanError, TableError
 from sfumato.papers.range_restriction.families import SAMPLED
-from sfumato.papers.range_restriction.families.interface import Family, ParameterDraws, Posterior
+from sfumato.papers.range_restriction.families.interface import Family, Posterior
 from sfumato.papers.range_restriction.families.log_probabilities import log_count_range
 from sfumato.papers.range_restriction.families.nuts import (
     Convergence,
@@ -87,7 +87,7 @@ def grid_moments(family: SampledFamily, weights: np.ndarray) -> tuple[np.ndarray
 
 def scores(posterior: SampledPosterior, means: np.ndarray, sds: np.ndarray) -> np.ndarray:
     """Return by how many standard errors the sampled means lie off."""
-    found = posterior.parameters(ParameterDraws(posterior.pool))["coefficients"].mean(axis=0)
+    found = posterior.parameters(posterior.pool)["coefficients"].mean(axis=0)
     return np.abs(found - means) / (sds / np.sqrt(posterior.convergence.bulk))
 
 
@@ -97,7 +97,7 @@ def test_logistic_means_and_spreads_agree_with_a_grid(weighted: SampledPosterior
     """alpha = 1e-6 for each mean, n = the effective draws; the mutant that ignores the weights is caught."""
     means, sds = grid_moments(weighted.family, weighted.weights)
     assert (scores(weighted, means, sds) < SIGMAS).all()
-    found = weighted.parameters(ParameterDraws(weighted.pool))["coefficients"].std(axis=0)
+    found = weighted.parameters(weighted.pool)["coefficients"].std(axis=0)
     assert np.abs(found / sds - 1).max() < SIGMAS * 1.2 / np.sqrt(weighted.convergence.tail)
     mutant = grid_moments(weighted.family, np.ones(24))
     assert scores(weighted, *mutant).max() > SIGMAS
@@ -131,8 +131,8 @@ def test_a_posterior_has_the_interface_of_a_closed_form(weighted: SampledPosteri
     numbers = family.numbers(100, np.random.default_rng(0))
     draws = weighted.draw(numbers)
     assert len(draws) == 100
-    assert len(np.unique(draws.theta, axis=0)) > 80  # a rejected step repeats a draw
-    assert np.array_equal(draws.theta, weighted.draw(numbers).theta)
+    assert len(np.unique(draws, axis=0)) > 80  # a rejected step repeats a draw
+    assert np.array_equal(draws, weighted.draw(numbers))
     each = weighted.log_likelihood(draws)
     smallest, largest = weighted.extremes(draws, weights=weighted.weights)
     assert np.allclose(smallest, weighted.weights * each.min(axis=0)) and (smallest <= largest).all()
@@ -149,7 +149,7 @@ def test_lambda_is_never_certain_and_agrees_with_the_draws(weighted: SampledPost
     everything = weighted.outside(np.zeros(24), np.ones(24))
     nothing = weighted.outside(np.full(24, 5.0), np.full(24, 6.0))
     assert np.allclose(everything, 1 / 1002) and np.allclose(nothing, 1001 / 1002)
-    draws = ParameterDraws(weighted.pool[::3])
+    draws = weighted.pool[::3]
     chance = 1 - np.exp(weighted.log_likelihood(draws)).mean(axis=0)
     assert np.allclose(weighted.outside(values, values), (1000 * chance + 1) / 1002)
 
@@ -158,7 +158,7 @@ def test_lambda_is_never_certain_and_agrees_with_the_draws(weighted: SampledPost
 def test_the_log_density_is_normalised(weighted: SampledPosterior) -> None:
     axis = np.linspace(-3.5, 3.5, 101)
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    total = np.exp(weighted.log_density(ParameterDraws(points))).sum() * (axis[1] - axis[0]) ** 2
+    total = np.exp(weighted.log_density(points)).sum() * (axis[1] - axis[0]) ** 2
     assert total == pytest.approx(1, abs=0.05)
 
 
@@ -193,7 +193,7 @@ def test_a_weight_of_2_is_a_duplicate_and_a_weight_of_0_is_no_record(name: str) 
 def test_log_likelihoods_and_ranges_agree_with_scipy(name: str) -> None:
     family = family_of(name)
     posterior = SampledPosterior(family, np.ones(24), some_flats(family), IDLE)
-    draws = ParameterDraws(posterior.pool)
+    draws = posterior.pool
     named, values = posterior.parameters(draws), family.values
     linear = named["coefficients"] @ family.design.T
     if name == "logistic":
@@ -261,10 +261,10 @@ def test_an_own_model_agrees_with_its_closed_form() -> None:
     same = custom_family(values, x, own_model(lambda: {"b": numpyro.sample("b", law)}), sampling=FEW)
     assert np.array_equal(found, same.engine.log_targets(flats, values, family.design, weights))
     posterior = SampledPosterior(family, weights, exact.rvs(1500, random_state=1), IDLE)
-    assert np.allclose(posterior.log_density(ParameterDraws(flats)), exact.logpdf(flats), rtol=1e-3)
+    assert np.allclose(posterior.log_density(flats), exact.logpdf(flats), rtol=1e-3)
     assert np.allclose(posterior.outside(np.full(24, -np.inf), np.full(24, np.inf)), 1 / 1002)
     with pytest.raises(PlanError, match="has no log_range"):
-        posterior.log_range(ParameterDraws(posterior.pool[:1]), values, values)
+        posterior.log_range(posterior.pool[:1], values, values)
 
 
 @needs_numpyro

@@ -12,9 +12,9 @@ import numpy as np
 from sfumato.argument_errors import checked_arguments
 from sfumato.arrays import FloatArray
 from sfumato.errors import RiskError, TableError
-from sfumato.evaluate.compare.columns import column_comparisons
-from sfumato.evaluate.compare.pairs import (
+from sfumato.evaluate.compare.columns import (
     WORST,
+    column_comparisons,
     measured_associations,
     strong_and_worst_pairs,
     worst_first,

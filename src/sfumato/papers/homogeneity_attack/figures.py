@@ -8,7 +8,6 @@ from typing import Any
 
 from sfumato.papers.charts import Chart, Series
 from sfumato.papers.homogeneity_attack.data import TITLES, Name, PaperTables
-from sfumato.papers.homogeneity_attack.errata import TINY, homogeneous_share
 from sfumato.papers.homogeneity_attack.marginal_tvd import Domain, Mechanism, TvdBox
 from sfumato.papers.homogeneity_attack.published import published
 from sfumato.papers.homogeneity_attack.relations import table_1_relations
@@ -17,10 +16,12 @@ from sfumato.papers.homogeneity_attack.shared_results import (
     GUESS_GRID,
     GUESSES,
     PRINTED_LAMBDA,
+    TINY,
     Measure,
     RiskCurve,
     SharedResults,
     average_risk,
+    homogeneous_share,
 )
 from sfumato.papers.result import Part, ValueTable, value_table
 from sfumato.papers.texts import written_part
@@ -377,17 +378,13 @@ def choices(tables: PaperTables) -> dict[tuple[Name, Mechanism, View], EpsilonCh
 
 def choosing_epsilon(work: SharedResults) -> Part:
     """Return the inverse question, which the paper answers by eye."""
-    rows = (
-        (
-            TITLES[name],
-            noise,
-            view,
-            f"{choice.floor:.4f}",
-            f"{choice.ceiling:.4f}",
-            ", ".join(f"{low:.6g} to {high:.6g}" for low, high in choice.intervals) or "none",
-        )
-        for (name, noise, view), choice in choices(work.tables).items()
-    )
-    header = ("table", "noise", "view", "floor", "no noise", "epsilons")
-    table = ValueTable(title=f"Risk at most {TARGET}", header=header, rows=tuple(rows), numbers=(3, 4))
-    return part("beyond 1", {}, values=(table,))
+    found = choices(work.tables).items()
+    rows = [
+        {"table": TITLES[name], "noise": noise, "view": view, "choice": choice, "epsilons": _intervals(choice)}
+        for (name, noise, view), choice in found
+    ]
+    return part("beyond 1", {"target": TARGET, "choices": rows})
+
+
+def _intervals(choice: EpsilonChoice) -> str:
+    return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in choice.intervals) or "none"

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.papers.homogeneity_attack.data import TITLES, Name, PaperTables
-from sfumato.papers.homogeneity_attack.errata import zero_truncated_rate
 from sfumato.papers.homogeneity_attack.published import published
-from sfumato.papers.homogeneity_attack.shared_results import PRINTED_LAMBDA, average_risk, noise_law
+from sfumato.papers.homogeneity_attack.shared_results import (
+    PRINTED_LAMBDA,
+    average_risk,
+    noise_law,
+    zero_truncated_rate,
+)
 from sfumato.risk.homogeneity import Counts, NoiseLaw, Poisson, expected, fit_dirichlet, overall, shrinkage
 
 DELTA = 1e-5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
+from scipy import optimize
 
 from sfumato.papers.homogeneity_attack.data import Name, PaperTables, read_paper_tables
 from sfumato.papers.homogeneity_attack.marginal_tvd import DRAWS, SEED, Mechanism, TvdBox, tvd_boxes
@@ -45,6 +47,8 @@ Measure = Literal[
     "soft by record",
 ]
 
+TINY = 1e-12
+"""Stands for epsilon going to 0."""
 DELTAS = (1e-3, 1e-5, 1e-6)
 GRID = tuple(sorted([5.0, *(float(f"{10**power:.4g}") for power in np.linspace(-2, 2, 41))]))
 """Log-spaced from 0.01 to 100, with 5 put in."""
@@ -149,3 +153,17 @@ class SharedResults:
             guess = plurality if attacker == "hard" else soft
             self.known_guesses[key] = guess(self.tables.cells[name].counts, noise)
         return self.known_guesses[key]
+
+
+def zero_truncated_rate(mean: float) -> float:
+    """Return the Poisson rate whose non-empty cells have this mean size: lam / (1 - exp(-lam)) = mean.
+
+    >>> round(zero_truncated_rate(2.42718), 4)
+    2.1423
+    """
+    return float(optimize.root_scalar(lambda lam: lam / -math.expm1(-lam) - mean, bracket=(1e-9, mean)).root)
+
+
+def homogeneous_share(counts: np.ndarray) -> float:
+    """Return the share of homogeneous cells: the risk of the true table."""
+    return float(((counts > 0).sum(axis=1) == 1).mean())

@@ -1,26 +1,68 @@
-"""Parts and settings of the REAEDP reproduction."""
+"""Parts, errata and settings of the REAEDP reproduction."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from sfumato.entropy import sensitivity
+from sfumato.mechanisms.plausible_deniability import composed_epsilon
 from sfumato.papers.compute import PaperParts, PartEntry
-from sfumato.papers.reaedp.attacks import figure_7
-from sfumato.papers.reaedp.entropy_sensitivity import figure_3, figure_4, table_s1
-from sfumato.papers.reaedp.errata import errata
-from sfumato.papers.reaedp.histograms import PRICES, SEED, UNRATE, Sources
+from sfumato.papers.reaedp.attacks import figure_7, optimal_rate
+from sfumato.papers.reaedp.entropy_sensitivity import SIZES, figure_3, figure_4, table_s1
+from sfumato.papers.reaedp.histograms import DELTA, PRICES, SEED, UNRATE, Sources
 from sfumato.papers.reaedp.images import figure_s1, figure_s2
-from sfumato.papers.reaedp.mean_curves import figure_2
-from sfumato.papers.reaedp.noisy_histograms import figure_5, figure_6, figure_8, figure_s4, table_iv, table_s3
-from sfumato.papers.reaedp.pass_rate import figure_1
-from sfumato.papers.result import Reproduction
+from sfumato.papers.reaedp.mean_curves import figure_2, published_epsilon
+from sfumato.papers.reaedp.noisy_histograms import TABLE_S3, figure_5, figure_6, figure_8, figure_s4, table_iv, table_s3
+from sfumato.papers.reaedp.pass_rate import KS, figure_1, simulated_rate
+from sfumato.papers.reaedp.published import (
+    failure_counterexample,
+    loop_counterexample,
+    published_bound,
+    published_renyi_bound,
+)
+from sfumato.papers.result import Erratum, Reproduction
+from sfumato.papers.texts import read_errata
+
+
+def errata() -> tuple[Erratum, ...]:
+    """Return all items, in the order of the paper's argument."""
+    return read_errata("sfumato.papers.reaedp", {**_bounds(), **_mechanism(), **_experiments()})
+
+
+def _bounds() -> dict[str, object]:
+    loose = [published_bound(n) / sensitivity(n, 2) for n in SIZES]
+    return {
+        "least_loose": min(loose),
+        "most_loose": max(loose),
+        "renyi_half": sensitivity(1000, 2, 0.5),
+        "renyi_printed": published_renyi_bound(1000, 0.5),
+        "ratio": abs(-5 - 3) - abs(-5 - 2) + abs(8 - 4) - abs(8 - 5),
+        "over": sum(row.exceeds for row in TABLE_S3),
+    }
+
+
+def _mechanism() -> dict[str, object]:
+    loop, visible = loop_counterexample(), failure_counterexample()
+    cost = [composed_epsilon(1.1053605156578263, 1e-9, records, DELTA) for records in (10, 100, 1000)]
+    return {
+        "loop_stated": loop.stated_delta,
+        "loop_exact": loop.exact_delta,
+        "visible_stated": visible.stated_delta,
+        "visible_exact": visible.exact_delta,
+        **dict(zip(("ten", "hundred", "thousand"), cost, strict=True)),
+    }
+
+
+def _experiments() -> dict[str, object]:
+    return {
+        "mean_epsilon": published_epsilon(),
+        "rates": [simulated_rate(k, 1.0) for k in KS],
+        "best_attack": optimal_rate(1.0),
+    }
+
 
 PARTS = PaperParts[Sources](
     paper="reaedp",
-    title="REAEDP: entropy-calibrated differentially private data release",
-    lead="REAEDP combines noisy histograms judged by their entropy, synthetic records that must pass a privacy test, a "
-    "private mean of curves, and attacks. Every figure and table that can be recomputed stands here as printed, as we "
-    "get it, and with the reason where the two differ.",
     entries=(
         PartEntry("figure 1", "pass rate of the privacy test", figure_1, (PRICES,)),
         PartEntry("figure 2", "private mean of curves", figure_2),
@@ -48,8 +90,4 @@ def reproduce(folder: Path | None = None, only: str | None = None) -> Reproducti
     A part that is asked for by name needs its data: without them this is an error.
     """
     sources = Sources.find(folder)
-    facts = (
-        ("seed of every simulation", f"{SEED}, as in the paper"),
-        ("data", "House Prices (SalePrice) and US unemployment (UNRATE); public columns, simulated releases"),
-    )
-    return PARTS.compute(sources, only, sources.folder, facts, SEED)
+    return PARTS.compute(sources, only, sources.folder, {}, SEED)

@@ -42,7 +42,6 @@ def uniform_pairs(
 
 def linkage(work: SharedResults) -> Part:
     """Return LID and linkage by the number of columns and alpha."""
-    rows: list[tuple[str, ...]] = []
     found: dict[tuple[int, float], tuple[float, float, float]] = {}
     for columns in DIMENSIONS:
         x, s = uniform_pairs(columns)
@@ -50,15 +49,19 @@ def linkage(work: SharedResults) -> Part:
             made = blended(x, s, alpha)
             linked = row_linkage(x, made)
             found[columns, alpha] = (interval_disclosure(x, made, ETA).share, linked[1], linked[10])
-            rows.append((f"U, d = {columns}", f"{alpha}", *(f"{v:.3f}" for v in found[columns, alpha])))
     trial = work.trials[0]
     simulated = row_linkage(trial.original[0], blended(trial.original[0], trial.matched["SH"], 0.5))
     copy = np.random.default_rng(SEED).permutation(trial.original[0])
     permuted = interval_disclosure(trial.original[0], copy, ETA).share
     return part(
         "beyond 1",
-        {"one": found[1, 0.5], "five": found[5, 0.5], "simulated": simulated, "permuted": permuted},
-        values=(value_table("Uniform rows", ("data", "alpha", "LID", "top 1", "top 10"), rows),),
+        {
+            "one": found[1, 0.5],
+            "five": found[5, 0.5],
+            "simulated": simulated,
+            "permuted": permuted,
+            "uniform": [(*what, *measured) for what, measured in found.items()],
+        },
     )
 
 

@@ -25,7 +25,7 @@ from sfumato.papers.two_stage.published.run import TwoStageOutput, require_two_s
 from sfumato.papers.two_stage.train_synthetic_test_real import HELD_OUT, PredictionTask, Score
 from sfumato.report.blocks import Card, Cards, ChartBlock, Page, Paragraphs, Section, TableBlock
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.marks import LineMark, RuleMark, describe_ends, lines
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.report.page import to_html
 from sfumato.table import Table
 from sfumato.table.rows import column_arrays
@@ -258,4 +258,5 @@ def _chart(
     alphas = [point.alpha for point in curves.points]
     items = [LineMark(name, alphas, heights) for name, heights in named.items()]
     x = Axis("alpha: weight of the true row", 0.0, 1.0)
-    return lines(items, x, y, describe_ends(items, x, y), rules=rules, height=HEIGHT)
+    chart = Lines(items, x, y, rules)
+    return chart.html(chart.described(), HEIGHT)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.papers.result import Part, ValueTable, value_table
+from sfumato.papers.result import Part
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, Sample, price_sales
 from sfumato.papers.two_stage.price_metrics import mapd, optimal_markup, optimal_profit_ratio
 from sfumato.papers.two_stage.published.blending import match
@@ -119,8 +119,9 @@ def table_4(work: SharedResults) -> Part:
         "greedy": found.greedy,
         "bound": published_bound(ALPHA, 1, ETA, found.width),
         "unit_bound": published_bound(ALPHA, 1, ETA),
+        "metrics": list(_metrics(found, samples)),
     }
-    return part("table 4", numbers, values=(_metrics(found, samples),))
+    return part("table 4", numbers)
 
 
 def printed_ratios() -> FloatArray:
@@ -129,18 +130,14 @@ def printed_ratios() -> FloatArray:
     return optimal_profit_ratio(ELASTICITIES, -1 - 1 / markups)
 
 
-def _metrics(found: Prices, samples: Mapping[str, str]) -> ValueTable:
-    rows: list[tuple[str, ...]] = []
+def _metrics(found: Prices, samples: Mapping[str, str]) -> Iterator[tuple[str | float, ...]]:
+    """Yield, brand by brand, the optimal mark-up and profit ratio in per cent of the mean estimate."""
     for brand, beta in enumerate(ELASTICITIES):
         estimates = [float(found.mean(key)[brand]) for key in samples.values()]
         markups = [100 * float(optimal_markup([value])[0]) for value in (beta, *estimates)]
         ratios = [100 * float(optimal_profit_ratio([beta], [value])[0]) for value in estimates]
-        printed = [f"{PRINTED['markup'][name][brand]:.2f}" for name in samples]
-        rows.append(
-            (f"brand {brand + 1}", f"{markups[0]:.2f}", *printed, *(f"{v:.2f}" for v in (*markups[1:], *ratios)))
-        )
-    header = ("", "OMU given", "D' printed", "D' + D* printed", "D' ours", "D' + D* ours", "OPR D'", "OPR D' + D*")
-    return value_table("Optimal mark-up and profit ratio, %, of the mean estimate", header, rows)
+        printed = [PRINTED["markup"][name][brand] for name in samples]
+        yield (f"brand {brand + 1}", markups[0], *printed, *markups[1:], *ratios)
 
 
 def table_8(work: SharedResults) -> Part:

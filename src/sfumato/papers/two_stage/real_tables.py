@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.papers.result import Comparison, Part, ValueTable, comparison, value_table
+from sfumato.papers.result import Comparison, Part, comparison
 from sfumato.papers.two_stage.data import ELASTICITIES, FloatArray, RealTable, Sample, read_table
 from sfumato.papers.two_stage.prices import ALPHA as PRICE_ALPHA
 from sfumato.papers.two_stage.prices import price_trial
@@ -122,7 +122,13 @@ def table_7(work: SharedResults) -> Part:
     """Check every requirement of the provider and of the public."""
     found = work.real
     rows = [row for each in found.values() for row in (*_provider(each), _public(each))]
-    return part("table 7", {}, more=rows, values=(_disclosures(found), _gains(found)))
+    numbers = {
+        "disclosures": [
+            (name, *map(_percent, (*f.inputs, f.floor, f.at_random, *f.output, f.linked))) for name, f in found.items()
+        ],
+        "errors": [(name, *(error for m in MODELS for error in f.errors[m].values())) for name, f in found.items()],
+    }
+    return part("table 7", numbers, more=rows)
 
 
 def _provider(found: RealTableResult) -> tuple[Comparison, Comparison]:
@@ -168,33 +174,6 @@ def reason(found: RealTableResult, model: str) -> str:
         ratio = errors["D*"] / errors["D"]
         return f"{name} misses it: trained on D* its error is {ratio:.1f} times that on D"
     return f"{name} misses it by {100 * (found.table.least_gain - found.gain(model)):.0f} points, D* being as good as D"
-
-
-def _disclosures(found: dict[str, RealTableResult]) -> ValueTable:
-    header = (
-        "",
-        "inputs, unit",
-        "inputs, range",
-        "at alpha 0",
-        "pairs at random",
-        "output, unit",
-        "output, range",
-        "linked, top 1",
-    )
-    rows = [
-        (name, *(_percent(v) for v in (*f.inputs, f.floor, f.at_random, *f.output, f.linked)))
-        for name, f in found.items()
-    ]
-    return value_table(f"LID at alpha {ALPHA} and tolerance {ETA}", header, rows)
-
-
-def _gains(found: dict[str, RealTableResult]) -> ValueTable:
-    header = ("", *(f"{MODELS[model]} {sample}" for model in MODELS for sample in ("D", "D*", "D'", "D' + D*")))
-    rows = [
-        (name, *(f"{value:.3f}" for model in MODELS for value in each.errors[model].values()))
-        for name, each in found.items()
-    ]
-    return value_table("Error over that of predicting the mean", header, rows)
 
 
 def figure_10(work: SharedResults) -> Part:

@@ -109,12 +109,16 @@ class Account(BaseModel):
         """The exact sums of epsilon and delta so far."""
         return to_fraction(self.spent_epsilon), to_fraction(self.spent_delta, "delta")
 
+    @property
+    def total_epsilon(self) -> str:
+        """What was spent of epsilon under the account's composition."""
+        return self.tight_epsilon or self.spent_epsilon
+
     @computed_field
     @property
     def left_epsilon(self) -> str:
         """The rest of the cap on epsilon, under the account's composition."""
-        total = self.spent[0] if self.tight_epsilon is None else to_fraction(self.tight_epsilon)
-        return fraction_to_text(max(self.caps[0] - total, Fraction(0)))
+        return fraction_to_text(max(self.caps[0] - to_fraction(self.total_epsilon), Fraction(0)))
 
     @computed_field
     @property

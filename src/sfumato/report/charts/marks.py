@@ -89,34 +89,11 @@ class _LineStyle(NamedTuple):
     shape: str = ""
 
 
-def lines(
-    items: Sequence[LineMark],
-    x: Axis,
-    y: Axis,
-    words: str,
-    *,
-    rules: Sequence[RuleMark] = (),
-    shaded: Sequence[tuple[float, float]] = (),
-    faintly: Sequence[tuple[float, float]] = (),
-    shade_words: str = "",
-    faint_words: str = "",
-    marked: RuleMark | None = None,
-    height: int = HEIGHT,
-    narrow: bool = False,
-) -> Markup:
-    """Return lines with their legend; ``words`` say in a sentence what they show, with the main numbers.
-
-    ``shaded`` and ``faintly`` are ranges of x; ``marked`` rings the point of the first line at its place. ``narrow``
-    pictures stand in panels side by side and are drawn once.
-    """
-    drawing = Lines(items, x, y, rules, shaded, faintly, (shade_words, faint_words), marked)
-    if not drawing.shown:
-        return Markup('<p class="chart">There is nothing to draw: no point was computed.</p>')
-    return figure_html(drawing, words, height, narrow)
-
-
 class Lines:
-    """Lines with their axes settled: to be drawn at any width, and named in a legend."""
+    """Lines with their axes settled: to be drawn at any width, and named in a legend.
+
+    ``shaded`` and ``faintly`` are ranges of x; ``marked`` rings the point of the first line at its place.
+    """
 
     def __init__(
         self,
@@ -139,6 +116,12 @@ class Lines:
         self.looks = _looks(self.shown)
         behind = sum(line.yardstick for line in self.shown)
         self.rule_looks = ["goal" if rule.goal else _dashed(behind + n) for n, rule in enumerate(rules)]
+
+    def html(self, words: str, height: int = HEIGHT, narrow: bool = False) -> Markup:
+        """Return the lines with their legend; ``words`` say what they show, for those who cannot see it."""
+        if not self.shown:
+            return Markup('<p class="chart">There is nothing to draw: no point was computed.</p>')
+        return figure_html(self, words, height, narrow)
 
     def picture(self, words: str, width: int = WIDE, height: int = HEIGHT, hints: bool = True) -> Markup:
         """Return the SVG alone."""
@@ -181,6 +164,14 @@ class Lines:
         ]
         parts += [f"{rule.words} {self.y.say(rule.at)}" for rule in self.rules]
         return f"{'; '.join(parts)}."
+
+    def described(self) -> str:
+        """Return what stands on the axes, and where each line begins and ends.
+
+        >>> Lines([LineMark("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True)).described()
+        'risk against epsilon. record from 2 % at 0.1 to 50 % at 10.'
+        """
+        return f"{self.y.title} against {self.x.title}. {self.spoken()}"
 
     def _apart(self) -> list[float]:
         """Return how far each line stands aside, in steps: whiskers at the same place would hide each other."""
@@ -299,21 +290,6 @@ def _hints(line: LineMark, plane: Plane) -> list[str]:
         f"{escape(line.name)}: {plane.y.say(y)}{within.get(x, '')} at {plane.x.say(x)}</title></circle>"
         for x, y in points[::every]
     ]
-
-
-def describe_ends(items: Sequence[LineMark], x: Axis, y: Axis) -> str:
-    """Say where each line starts and ends: for those who cannot see it.
-
-    >>> describe_ends([LineMark("record", (0.1, 10), (0.02, 0.5))], Axis("epsilon"), Axis("risk", percent=True))
-    'risk against epsilon. record: 2 % at 0.1, 50 % at 10.'
-    """
-    parts = [f"{y.title} against {x.title}."]
-    for line in items:
-        points = line.points()
-        if points:
-            ends = points if len(points) == 1 else (points[0], points[-1])
-            parts.append(f"{line.name}: {', '.join(f'{y.say(b)} at {x.say(a)}' for a, b in ends)}.")
-    return " ".join(parts)
 
 
 SMALL, LARGE, IN_LEGEND = 2.2, 6.0, 4.5

@@ -15,7 +15,7 @@ from sfumato.mechanisms.hierarchical_histogram import LAYER_WORDS
 from sfumato.metrics.association import STRONG
 from sfumato.metrics.rows_view import read_rows_view
 from sfumato.report.cards import ColumnCard, TableBlock
-from sfumato.report.charts.marks import Axis, LineMark, lines
+from sfumato.report.charts.marks import Axis, LineMark, Lines
 from sfumato.report.release_page.associations import (
     AssociationCard,
     Associations,
@@ -217,7 +217,8 @@ def _curve(place: str, table: pa.Table, truth: pa.Table | None) -> CurveFigure:
         f"{y[-1]:.4g}, lowest "
         f"{min(y):.4g}, highest {max(y):.4g}; 95 % of the noise within ± {BAND * max(sd):.3g}."
     )
-    return CurveFigure(place, title, (MOVES,), "", lines(items, Axis(along), Axis(value), words), _lines(table, true))
+    picture = Lines(items, Axis(along), Axis(value)).html(words)
+    return CurveFigure(place, title, (MOVES,), "", picture, _lines(table, true))
 
 
 def _lines(table: pa.Table, true: list[float] | None) -> TableBlock:

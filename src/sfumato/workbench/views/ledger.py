@@ -12,7 +12,7 @@ from sfumato.privacy.exact import format_fraction as in_short
 from sfumato.privacy.ledger import Account, Entry, Ledger, Outcome, Verification
 from sfumato.privacy.ledger.chain import UNKNOWN
 from sfumato.report.charts.axis import Axis
-from sfumato.report.charts.marks import LineMark, RuleMark, lines
+from sfumato.report.charts.marks import LineMark, Lines, RuleMark
 from sfumato.workbench.jobs import ErrorText
 from sfumato.workbench.project import Project
 from sfumato.workbench.texts import words
@@ -72,7 +72,7 @@ def ledger_view(project: Project) -> LedgerView:
 
 
 def _account(account: Account, entries: tuple[Entry, ...]) -> AccountLine:
-    spent = account.tight_epsilon or account.spent_epsilon
+    spent = account.total_epsilon
     own = [entry for entry in entries if entry.table == account.name and entry.event.is_formal]
     cap = float(to_fraction(account.cap_epsilon))
     return AccountLine(
@@ -107,7 +107,7 @@ def drawing(name: str, costs: list[float], cap: float) -> str:
     axes = Axis(words("ledger.entries_axis", count=len(costs)), kind="integer"), Axis("epsilon", 0.0)
     label = words("ledger.curve", table=name, total=f"{sums[-1]:.4g}", cap=f"{cap:.4g}")
     rule = RuleMark(f"{words('ledger.cap_mark')} {cap:g}", cap, goal=True)
-    return str(lines([line], *axes, label, rules=[rule], height=HEIGHT))
+    return str(Lines([line], *axes, [rule]).html(label, HEIGHT))
 
 
 def open_account(project: Project, table: str, adjacency: str = "add-remove", composition: str = "basic") -> Account:

@@ -17,7 +17,6 @@ from sfumato.papers.range_restriction.families.interface import (
     SAMPLED,
     Family,
     FloatArray,
-    ParameterDraws,
     Posterior,
     StandardRandomNumbers,
 )
@@ -29,7 +28,6 @@ __all__ = [
     "Family",
     "FloatArray",
     "NormalInverseGamma",
-    "ParameterDraws",
     "Posterior",
     "StandardRandomNumbers",
     "make_family",

@@ -18,7 +18,6 @@ from sfumato.papers.range_restriction.families.interface import (
     Codes,
     FloatArray,
     Kind,
-    ParameterDraws,
     RecordPosterior,
     RecordsInCells,
     Rows,
@@ -128,21 +127,21 @@ class RatePosterior(RecordPosterior):
     shape: FloatArray
     rate: FloatArray
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return rates, one per cell, by the quantile function of the gamma."""
-        return ParameterDraws(np.exp(log_gamma_quantile(self.shape, numbers.uniform)) / self.rate)
+        return np.exp(log_gamma_quantile(self.shape, numbers.uniform)) / self.rate
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log density, or probability, of each value: draws by records."""
-        rates, values = draws.theta[:, self.family.cells[rows]], self.family.values[rows]
+        rates, values = draws[:, self.family.cells[rows]], self.family.values[rows]
         if self.family.name == "exponential":
             return np.log(rates) - rates * values
         expected = rates * self.family.exposure[rows]
         return values * np.log(expected) - expected - gammaln(values + 1)
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range, exact in both tails: draws by records."""
-        rates, exposure = draws.theta[:, self.family.cells[rows]], self.family.exposure[rows]
+        rates, exposure = draws[:, self.family.cells[rows]], self.family.exposure[rows]
         if self.family.name != "exponential":
             return log_count_range(np.maximum(np.ceil(low), 0.0), np.floor(high), rates * exposure)
         bottom = np.maximum(low, 0.0)
@@ -162,10 +161,10 @@ class RatePosterior(RecordPosterior):
         above = np.where(np.isinf(next_up), 0.0, betainc(finite, shape, time / (rate + time)))
         return np.asarray(below + above)
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the normalised log density of all cells' rates together."""
         constant = (self.shape * np.log(self.rate) - gammaln(self.shape)).sum()
-        return np.asarray(constant + np.log(draws.theta) @ (self.shape - 1) - draws.theta @ self.rate)
+        return np.asarray(constant + np.log(draws) @ (self.shape - 1) - draws @ self.rate)
 
     def surprise(self) -> FloatArray:
         """Return how many standard deviations each value lies from the mean of its cell."""
@@ -175,9 +174,9 @@ class RatePosterior(RecordPosterior):
         expected = rate * self.family.exposure
         return np.abs(self.family.values - expected) / np.sqrt(expected)
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column at the given cells, exposure 1, or at the family's own."""
-        rates = draws.theta[index, self.family.cells_at(design)]
+        rates = draws[index, self.family.cells_at(design)]
         if self.family.name == "exponential":
             return generator.exponential(1 / rates)
         return generator.poisson(rates * (self.family.exposure if design is None else 1.0)).astype(float)
@@ -233,19 +232,19 @@ class CategoricalPosterior(RecordPosterior):
     family: Categorical
     concentration: FloatArray
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return log shares: logs of gamma quantiles, less the log of their sum in each cell."""
         logs = log_gamma_quantile(self.concentration.ravel(), numbers.uniform)
         grouped = logs.reshape(-1, *self.concentration.shape)
-        return ParameterDraws((grouped - logsumexp(grouped, axis=2, keepdims=True)).reshape(len(logs), -1))
+        return (grouped - logsumexp(grouped, axis=2, keepdims=True)).reshape(len(logs), -1)
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log share of each record's category: draws by records."""
-        return draws.theta[:, self.family.cells[rows] * self.concentration.shape[1] + self.family.codes[rows]]
+        return draws[:, self.family.cells[rows] * self.concentration.shape[1] + self.family.codes[rows]]
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log of the summed shares of the codes from low to high: draws by records."""
-        shares: FloatArray = draws.theta.reshape(len(draws), *self.concentration.shape)
+        shares: FloatArray = draws.reshape(len(draws), *self.concentration.shape)
         cells = self.family.cells[rows]
         result = np.empty((len(draws), len(cells)))
         k = shares.shape[2]
@@ -266,21 +265,21 @@ class CategoricalPosterior(RecordPosterior):
         beyond = (codes < np.asarray(low)[:, None]) | (codes > np.asarray(high)[:, None])
         return (shares[self.family.cells] * beyond).sum(axis=1)
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the normalised log density of all cells' shares together."""
         a = self.concentration
         constant = (gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)).sum()
-        return np.asarray(constant + draws.theta @ (a.ravel() - 1))
+        return np.asarray(constant + draws @ (a.ravel() - 1))
 
     def surprise(self) -> FloatArray:
         """Return minus the log of each record's predictive share."""
         shares = self.concentration / self.concentration.sum(axis=1, keepdims=True)
         return -np.log(shares[self.family.cells, self.family.codes])
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column of codes at the given cells, or at the family's own if ``design`` is None."""
         cells = self.family.cells_at(design)
-        shares = np.exp(draws.theta[index]).reshape(self.concentration.shape)
+        shares = np.exp(draws[index]).reshape(self.concentration.shape)
         ends = np.cumsum(shares, axis=1)
         ends[:, -1] = np.inf  # rounding must not leave a gap above the last category
         spots = generator.random(len(cells))

@@ -50,39 +50,29 @@ class StandardRandomNumbers:
         return len(self.normal)
 
 
-@dataclass(frozen=True, eq=False)
-class ParameterDraws:
-    """Parameter draws of one posterior: one row per draw, in the family's own coordinates.
-
-    Regression: the intercept, the slopes, then the variance. Categorical and binary: log shares, cell by cell.
-    Counts and exponential: one rate per cell.
-    """
-
-    theta: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-
 @runtime_checkable
 class Posterior(Protocol):
-    """The weighted posterior of one family, in closed form."""
+    """The weighted posterior of one family, in closed form.
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    Draws have one row each, in the family's own coordinates. Regression: the intercept, the slopes, then the variance.
+    Categorical and binary: log shares, cell by cell. Counts and exponential: one rate per cell.
+    """
+
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return as many parameter draws as there are rows of numbers."""
         ...
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the natural log of the density of each value itself: draws by records, or by some of the records."""
         ...
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range, both ends included: draws by records, or by some."""
         ...
 
     def extremes(
         self,
-        draws: ParameterDraws,
+        draws: FloatArray,
         low: FloatArray | None = None,
         high: FloatArray | None = None,
         weights: FloatArray | None = None,
@@ -98,7 +88,7 @@ class Posterior(Protocol):
         """Return the exact posterior predictive probability that a new value falls outside each record's range."""
         ...
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the normalised log density of this posterior at each draw."""
         ...
 
@@ -106,7 +96,7 @@ class Posterior(Protocol):
         """Return how far each record lies from what its predictors let expect: the larger, the odder."""
         ...
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column from one parameter draw, one value for each row of the given predictors."""
         ...
 
@@ -151,10 +141,10 @@ class Family(Protocol):
         ...
 
 
-def draws_in_blocks(draws: ParameterDraws, records: int) -> Iterator[ParameterDraws]:
+def draws_in_blocks(draws: FloatArray, records: int) -> Iterator[FloatArray]:
     """Cut draws so that draws by records are never held at once."""
     step = max(CELLS_AT_ONCE // max(records, 1), 1)
-    return (ParameterDraws(draws.theta[start : start + step]) for start in range(0, len(draws), step))
+    return (draws[start : start + step] for start in range(0, len(draws), step))
 
 
 def checked_weights(weights: FloatArray, records: int) -> FloatArray:
@@ -200,7 +190,7 @@ class RecordPosterior:
 
     def extremes(
         self,
-        draws: ParameterDraws,
+        draws: FloatArray,
         low: FloatArray | None = None,
         high: FloatArray | None = None,
         weights: FloatArray | None = None,

@@ -23,7 +23,6 @@ from sfumato.papers.range_restriction.families.interface import (
     ALL,
     FloatArray,
     Kind,
-    ParameterDraws,
     RecordPosterior,
     Records,
     Rows,
@@ -241,20 +240,20 @@ class RegressionPosterior(RecordPosterior):
     shape: float
     rate: float
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return draws: the variance by its quantile function, then the coefficients."""
         variance = self.rate / gammaincinv(self.shape, numbers.uniform[:, 0])
         steps = np.linalg.solve(self.factor, numbers.normal.T).T
-        return ParameterDraws(np.column_stack([self.mean + np.sqrt(variance)[:, None] * steps, variance]))
+        return np.column_stack([self.mean + np.sqrt(variance)[:, None] * steps, variance])
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log density of each value itself: draws by records."""
         coefficients, variance = split(draws)
         residuals = self.family.response[rows] - coefficients @ self.family.design[rows].T
         normal = -0.5 * np.log(2 * np.pi * variance)[:, None] - residuals**2 / (2 * variance[:, None])
         return normal + self.family.log_jacobian[rows]
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range, exact in both tails: draws by records."""
         coefficients, variance = split(draws)
         deviation = np.sqrt(variance)[:, None]
@@ -264,7 +263,7 @@ class RegressionPosterior(RecordPosterior):
 
     def extremes(
         self,
-        draws: ParameterDraws,
+        draws: FloatArray,
         low: FloatArray | None = None,
         high: FloatArray | None = None,
         weights: FloatArray | None = None,
@@ -293,7 +292,7 @@ class RegressionPosterior(RecordPosterior):
         leverage = (np.linalg.solve(self.factor.T, design.T) ** 2).sum(axis=0)
         return design @ self.mean, np.sqrt(self.rate / self.shape * (1 + leverage))
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the normalised log density in the coefficients and the variance."""
         coefficients, variance = split(draws)
         steps = (coefficients - self.mean) @ self.factor.T
@@ -305,7 +304,7 @@ class RegressionPosterior(RecordPosterior):
         """Return the absolute residuals from the posterior mean."""
         return np.abs(self.family.response - self.family.design @ self.mean)
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column at the given predictors, or at the family's own if ``design`` is None."""
         rows = self.family.matrix(design)
         coefficients, variance = split(draws)
@@ -319,6 +318,6 @@ class RegressionPosterior(RecordPosterior):
             return np.log(np.maximum(ends, 0.0))
 
 
-def split(draws: ParameterDraws) -> tuple[FloatArray, FloatArray]:
+def split(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the coefficients and the variances of regression draws."""
-    return draws.theta[:, :-1], draws.theta[:, -1]
+    return draws[:, :-1], draws[:, -1]

@@ -28,7 +28,6 @@ from sfumato.papers.range_restriction.families.interface import (
     SAMPLED,
     FloatArray,
     Kind,
-    ParameterDraws,
     RecordPosterior,
     Rows,
     StandardRandomNumbers,
@@ -130,24 +129,24 @@ class SampledPosterior(RecordPosterior):
     pool: FloatArray
     convergence: Convergence
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return draws evenly spread over the chains, in the order of the uniforms."""
         size = len(numbers)
         if size > len(self.pool):
             raise PlanError(f"{size} draws asked for, {len(self.pool)} were kept", next_step="raise draws in Sampling")
         places = np.arange(size) * len(self.pool) // size
-        return ParameterDraws(self.pool[places[np.argsort(numbers.uniform[:, 0], kind="stable")]])
+        return self.pool[places[np.argsort(numbers.uniform[:, 0], kind="stable")]]
 
-    def parameters(self, draws: ParameterDraws) -> dict[str, FloatArray]:
+    def parameters(self, draws: FloatArray) -> dict[str, FloatArray]:
         """Return the draws as named parameters, one row per draw."""
-        return self.family.engine.parameters(draws.theta)
+        return self.family.engine.parameters(draws)
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log density of each value itself: draws by records."""
         family = self.family
-        return family.engine.log_likelihood(draws.theta, family.values[rows], family.design[rows])
+        return family.engine.log_likelihood(draws, family.values[rows], family.design[rows])
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the log probability of each record's range: draws by records."""
         ranges = self.family.engine.model.log_range
         if ranges is None:
@@ -176,7 +175,7 @@ class SampledPosterior(RecordPosterior):
         for theta in self._thetas(self._predictive):
             yield self.family.engine.model.simulate(theta, design, generator)
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the log density in unconstrained coordinates; its normaliser is estimated."""
         return self._log_targets(draws) - self._log_normaliser
 
@@ -187,25 +186,25 @@ class SampledPosterior(RecordPosterior):
             total -= self.log_likelihood(block).sum(axis=0)
         return total / len(self._predictive)
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Return one synthetic column at the given predictors, or at the family's own if ``design`` is None."""
-        theta = next(self._thetas(ParameterDraws(draws.theta[index][None, :])))
+        theta = next(self._thetas(draws[index][None, :]))
         return self.family.engine.model.simulate(theta, self.family.matrix(design), generator)
 
     @property
-    def _predictive(self) -> ParameterDraws:
+    def _predictive(self) -> FloatArray:
         size = min(PREDICTIVE_DRAWS, len(self.pool))
-        return ParameterDraws(self.pool[np.arange(size) * len(self.pool) // size])
+        return self.pool[np.arange(size) * len(self.pool) // size]
 
-    def _thetas(self, draws: ParameterDraws) -> Iterator[dict[str, FloatArray]]:
+    def _thetas(self, draws: FloatArray) -> Iterator[dict[str, FloatArray]]:
         """Yield the named parameters of one draw after the other."""
         named = self.parameters(draws)
         return ({name: found[i] for name, found in named.items()} for i in range(len(draws)))
 
-    def _log_targets(self, draws: ParameterDraws) -> FloatArray:
+    def _log_targets(self, draws: FloatArray) -> FloatArray:
         family = self.family
         parts = [
-            family.engine.log_targets(block.theta, family.values, family.design, self.weights)
+            family.engine.log_targets(block, family.values, family.design, self.weights)
             for block in draws_in_blocks(draws, len(family.values))
         ]
         return np.concatenate(parts)
@@ -217,7 +216,7 @@ class SampledPosterior(RecordPosterior):
         seed = self.family.engine.sampling.seed
         law: Any = multivariate_t(self.pool.mean(axis=0), cast(Any, spread), df=PROPOSAL_FREEDOM, seed=seed)
         points = np.asarray(law.rvs(PROPOSALS)).reshape(PROPOSALS, -1)
-        logs = self._log_targets(ParameterDraws(points)) - law.logpdf(points)
+        logs = self._log_targets(points) - law.logpdf(points)
         shares = np.exp(logs - float(np.max(logs)))
         effective = float(shares.sum() ** 2 / (shares**2).sum())
         if not effective >= LEAST_PROPOSALS:

@@ -16,7 +16,6 @@ from sfumato.errors import PlanError
 from sfumato.papers.range_restriction.families.interface import (
     Family,
     FloatArray,
-    ParameterDraws,
     Posterior,
     StandardRandomNumbers,
     distinct,
@@ -76,7 +75,7 @@ def loss_between(
     return _loss((one, one.draw(numbers)), (other, other.draw(numbers)), delta)
 
 
-def _loss(one: tuple[Posterior, ParameterDraws], other: tuple[Posterior, ParameterDraws], delta: float) -> MeasuredLoss:
+def _loss(one: tuple[Posterior, FloatArray], other: tuple[Posterior, FloatArray], delta: float) -> MeasuredLoss:
     found: list[FloatArray] = []
     for (here, draws), (there, _) in ((one, other), (other, one)):
         found.append(here.log_density(draws) - there.log_density(draws))

@@ -25,7 +25,6 @@ from sfumato.papers.range_restriction.families.interface import (
     Family,
     FloatArray,
     Kind,
-    ParameterDraws,
     Posterior,
     RecordPosterior,
     Rows,
@@ -112,27 +111,27 @@ class JointPosterior(RecordPosterior):
     normals: tuple[int, ...]
     uniforms: tuple[int, ...]
 
-    def draw(self, numbers: StandardRandomNumbers) -> ParameterDraws:
+    def draw(self, numbers: StandardRandomNumbers) -> FloatArray:
         """Return draws of all columns' parameters, side by side."""
-        return ParameterDraws(np.hstack([draws.theta for draws in self.drawn(numbers)]))
+        return np.hstack(self.drawn(numbers))
 
-    def drawn(self, numbers: StandardRandomNumbers) -> list[ParameterDraws]:
+    def drawn(self, numbers: StandardRandomNumbers) -> list[FloatArray]:
         """Return the draws of each column."""
         split = zip(_split(numbers.normal, self.normals), _split(numbers.uniform, self.uniforms), strict=True)
         return [part.draw(StandardRandomNumbers(*pair)) for part, pair in zip(self.parts, split, strict=True)]
 
-    def separate(self, draws: ParameterDraws) -> list[ParameterDraws]:
+    def separate(self, draws: FloatArray) -> list[FloatArray]:
         """Return joint draws column by column."""
         probe = StandardRandomNumbers(np.zeros((1, sum(self.normals))), np.full((1, sum(self.uniforms)), 0.5))
-        widths = [one.theta.shape[1] for one in self.drawn(probe)]
-        return [ParameterDraws(theta) for theta in _split(draws.theta, widths)]
+        widths = [one.shape[1] for one in self.drawn(probe)]
+        return list(_split(draws, widths))
 
-    def log_likelihood(self, draws: ParameterDraws, rows: Rows = ALL) -> FloatArray:
+    def log_likelihood(self, draws: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Return the summed log density of each record: draws by records."""
         pairs = zip(self.parts, self.separate(draws), strict=True)
         return np.sum([part.log_likelihood(one, rows) for part, one in pairs], axis=0)
 
-    def log_range(self, draws: ParameterDraws, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
+    def log_range(self, draws: FloatArray, low: FloatArray, high: FloatArray, rows: Rows = ALL) -> FloatArray:
         """Refuse: a range belongs to one column."""
         raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
 
@@ -140,7 +139,7 @@ class JointPosterior(RecordPosterior):
         """Refuse: a range belongs to one column."""
         raise PlanError(ONE_TARGET, next_step="leave ranges out, or give one target")
 
-    def log_density(self, draws: ParameterDraws) -> FloatArray:
+    def log_density(self, draws: FloatArray) -> FloatArray:
         """Return the log density in the parameters of all columns."""
         return np.sum([p.log_density(d) for p, d in zip(self.parts, self.separate(draws), strict=True)], axis=0)
 
@@ -149,7 +148,7 @@ class JointPosterior(RecordPosterior):
         parts = [part.surprise() for part in self.parts]
         return np.max([one / max(float(np.mean(one)), 1e-300) for one in parts], axis=0)
 
-    def synthesise(self, draws: ParameterDraws, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
+    def synthesise(self, draws: FloatArray, index: int, design: Any, generator: np.random.Generator) -> FloatArray:
         """Refuse: columns are synthesised one after the other."""
         raise PlanError("columns are synthesised one after the other", next_step="use synthesise_columns")
 
@@ -222,7 +221,7 @@ class SyntheticColumns:
 def synthesise_columns(
     models: Sequence[PublishedColumnModel],
     posterior: Posterior,
-    draws: ParameterDraws,
+    draws: FloatArray,
     index: int,
     kept: Mapping[str, NDArray[Any]],
     rows: int,

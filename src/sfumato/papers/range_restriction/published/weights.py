@@ -24,7 +24,6 @@ from sfumato.errors import PlanError
 from sfumato.papers.range_restriction.families.interface import (
     Family,
     FloatArray,
-    ParameterDraws,
     Posterior,
     StandardRandomNumbers,
 )
@@ -48,7 +47,7 @@ class Extremes:
     def of(
         cls,
         posterior: Posterior,
-        draws: ParameterDraws,
+        draws: FloatArray,
         limits: tuple[FloatArray, FloatArray] | None = None,
         weights: FloatArray | None = None,
     ) -> Extremes:
@@ -182,7 +181,7 @@ class WeightedPosterior:
     exponents: FloatArray
     outside: FloatArray | None
     posterior: Posterior
-    draws: ParameterDraws
+    draws: FloatArray
     densities: Extremes
     bounds: FloatArray
     scale: float
@@ -300,9 +299,7 @@ class _WeightingState:
             self.limits,
         )
 
-    def _bounds(
-        self, weights: FloatArray, posterior: Posterior, draws: ParameterDraws, densities: Extremes
-    ) -> FloatArray:
+    def _bounds(self, weights: FloatArray, posterior: Posterior, draws: FloatArray, densities: Extremes) -> FloatArray:
         """Return alpha_i max|f_i|; times 1 - lambda_i for "averaged" (equation 7), whose release is drawn with more."""
         if self.outside is not None:
             return (1 - self.outside) * weights * densities.risk

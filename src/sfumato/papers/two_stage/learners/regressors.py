@@ -338,6 +338,7 @@ def fit_forest(
 
     model = RandomForestRegressor(trees, max_depth=depth, n_jobs=-1, random_state=_seed(generator))
     fitted = model.fit(inputs, targets if targets.shape[1] > 1 else targets[:, 0])
+    fitted.set_params(n_jobs=1)  # threads add up the trees in any order: predictions would differ in the last bit
     return SklearnRegressor((fitted,)), {"method": "random forest", "depth": depth, "trees": trees}
 
 

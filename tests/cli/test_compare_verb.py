@@ -57,7 +57,7 @@ def test_json_holds_every_measure_with_its_yardstick(files: Path, sfumato_cli) -
         ("BundleError", (".", "people.csv")),
         ("PlanError", ("made.csv", "people.csv", "-s", "people.toml", "--target", "height")),
         ("TableError", ("made.csv", "people.csv", "-s", "people.toml", "--out", "page.txt")),
-        ("TableError", ("made.csv", "people.csv", "-s", "people.toml", "--out", "there/page.html")),
+        ("BundleError", ("made.csv", "people.csv", "-s", "people.toml", "--out", "there/page.html")),
         ("TableError", ("made.csv", "nothing.csv", "-s", "people.toml")),
     ],
 )

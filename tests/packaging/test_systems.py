@@ -39,7 +39,7 @@ def test_an_exact_solve_is_not_refused_where_free_memory_is_not_told(silent):
 def test_the_doctor_says_what_is_not_told(silent):
     from sfumato.cli.maintain.doctor import diagnose_machine
 
-    assert "this system does not say" in [check.detail for check in diagnose_machine().checks if check.name == "memory"]
+    assert "unknown on this system" in [check.detail for check in diagnose_machine().checks if check.name == "memory"]
 
 
 def test_cores_are_counted_without_an_affinity(monkeypatch):

@@ -14,7 +14,7 @@ from sfumato import AIM, MST
 from sfumato.evaluate.forecast import noise_facts
 from sfumato.mechanisms.hierarchical_histogram import CountedColumns, HistogramLayer
 from sfumato.metrics.expected_errors import expected_metrics
-from sfumato.privacy.accounting.zcdp import ZCDPFilter
+from sfumato.privacy.accounting.gaussian_calibration import ZCDPFilter
 
 METHOD = AIM(1, 1e-6)
 ONCE, TWICE = 6, 11

@@ -19,6 +19,7 @@ from sfumato.privacy.noise import add_gaussian
 from sfumato.privacy.randomness import Randomness
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
+from sfumato.table.column_expressions import select_as
 from sfumato.table.counting import count_marginals
 from sfumato.table.engines.engine import Engine, EngineView
 from sfumato.table.persons import kept_rows
@@ -109,7 +110,7 @@ class NoisyCounter:
             chosen[PERSON] = self.engine.table[person].cast("string")
             whose = Column(PERSON, "category", role="identifier")
             facts = Schema(SOURCE, (whose, *columns), person=PERSON, rows_per_person=header.rows_per_person)
-        engine = EngineView(self.engine, self.engine.table.select(**chosen))
+        engine = EngineView(self.engine, select_as(self.engine.table, chosen))
         counts = count_marginals(engine, facts, sets)
         return [counts[each] for each in sets]
 

@@ -13,7 +13,7 @@ from sfumato.errors import RiskError
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.table import Table, read
-from sfumato.table.column_expressions import encodable
+from sfumato.table.column_expressions import encodable, select_as
 from sfumato.table.encode import can_encode
 from sfumato.table.persons import kept_rows
 from sfumato.table.rows import OUTSIDE, encode_column, to_array
@@ -121,7 +121,7 @@ def _batches(
     raw = opened.engine.table
     if counting and isinstance(source, Table):
         raw = kept_rows(raw, source.schema)
-    yield from opened.engine.batches(raw.select(**{c.name: encodable(raw[c.name], c) for c in columns}))
+    yield from opened.engine.batches(select_as(raw, {c.name: encodable(raw[c.name], c) for c in columns}))
 
 
 def _is_ready(source: Any, columns: Sequence[Column]) -> bool:

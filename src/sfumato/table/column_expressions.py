@@ -6,7 +6,7 @@ hold every value as text, so nothing is lost or rounded before the schema says w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -19,6 +19,11 @@ NO_PERSON_TEXTS = ("", "nan", "-nan", "nat", "none", "null", "<na>", "na", "n/a"
 EPOCH = date(1970, 1, 1)
 MANY_LEVELS = 1000
 """Listed values above which a query does not name them all: rows are grouped by value, and looked up here."""
+
+
+def select_as(table: Any, columns: Mapping[str, Any]) -> Any:
+    """Return a table of computed columns by name, whatever the names are: one may be ``self``."""
+    return table.select([expression.name(name) for name, expression in columns.items()])
 
 
 def has_many_levels(column: Column) -> bool:

@@ -16,7 +16,7 @@ from sfumato.progress import report_progress
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.system import usable_cores
-from sfumato.table.column_expressions import code_expression, encodable, has_many_levels
+from sfumato.table.column_expressions import code_expression, encodable, has_many_levels, select_as
 from sfumato.table.count_buffer import BufferLayout, CountBuffer, MarginalCounts, column_encoders
 from sfumato.table.engines.engine import BatchReader, Engine, WorkersUnavailableError, engine_errors
 from sfumato.table.engines.spark_worker import CountJob, WorkerCounts
@@ -139,7 +139,7 @@ def _units(engine: Engine, schema: Schema, names: Sequence[str]) -> Iterator[Bat
 
 def _countable_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     table = kept_rows(engine.table, schema)
-    return table.select(**{name: encodable(table[name], schema[name], by_encoders=True) for name in names})
+    return select_as(table, {name: encodable(table[name], schema[name], by_encoders=True) for name in names})
 
 
 def _batch_units(batches: Iterator[pa.RecordBatch]) -> Iterator[BatchReader]:
@@ -232,11 +232,9 @@ def count_nonempty_cells(
 def _coded_rows(engine: Engine, schema: Schema, names: Sequence[str]) -> Any:
     raw = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
-    return raw.select(
-        **{
-            c.name: encodable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c)
-            for c in columns
-        }
+    return select_as(
+        raw,
+        {c.name: encodable(raw[c.name], c) if has_many_levels(c) else code_expression(raw[c.name], c) for c in columns},
     )
 
 

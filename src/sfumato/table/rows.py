@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import TableError
 from sfumato.schema.column import Column
-from sfumato.table.column_expressions import encodable
+from sfumato.table.column_expressions import encodable, select_as
 from sfumato.table.counting import CHANGED
 from sfumato.table.encode import ColumnEncoder
 from sfumato.table.persons import kept_rows
@@ -41,7 +41,7 @@ def stream_column_arrays(table: Table, names: Sequence[str]) -> Iterator[ColumnA
     schema, engine = table.schema, table.source.engine
     kept = kept_rows(engine.table, schema)
     columns = [schema[name] for name in names]
-    for batch in engine.batches(kept.select(**{c.name: encodable(kept[c.name], c) for c in columns})):
+    for batch in engine.batches(select_as(kept, {c.name: encodable(kept[c.name], c) for c in columns})):
         yield batch_arrays(batch, columns)
 
 

@@ -41,7 +41,7 @@ from sfumato.privacy.accounting.sensitivity import histogram_l1
 from sfumato.privacy.randomness import Randomness
 from sfumato.sampling.fine_cells import refined_column
 from sfumato.schema import Schema
-from sfumato.table.column_expressions import encodable
+from sfumato.table.column_expressions import encodable, select_as
 from sfumato.table.counting import CHANGED, count_nonempty_cells
 from sfumato.table.encode import ColumnEncoder
 from sfumato.table.persons import kept_rows
@@ -294,8 +294,8 @@ def _count_streamed(table: Table, groupings: Sequence[Grouping], cliques: Sequen
     encoders = {i: ColumnEncoder(column, OUTSIDE) for i, column in columns.items()}
     counts = {clique: np.zeros([groupings[i].size for i in clique], np.int64) for clique in cliques}
     kept = kept_rows(table.source.engine.table, table.schema)
-    wanted = kept.select(
-        **{column.name: encodable(kept[column.name], column, by_encoders=True) for column in columns.values()}
+    wanted = select_as(
+        kept, {column.name: encodable(kept[column.name], column, by_encoders=True) for column in columns.values()}
     )
     for batch in table.source.engine.batches(wanted):
         coded = {i: _encoded(encoders[i], batch.column(place)) for place, i in enumerate(needed)}

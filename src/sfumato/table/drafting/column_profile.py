@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sfumato.schema.column_checks import LARGEST_WHOLE
+from sfumato.table.column_expressions import select_as
 from sfumato.table.engines.engine import Answers, Engine, Question, distinct_values, run_aggregates
 
 
@@ -199,7 +200,7 @@ def _look(engine: Engine, names: Sequence[str], rows: int) -> list[ColumnProfile
         one.reading = _reading(one)
     described = [one for one in profiles if one.reading != "unknown"]
     # Read once for all questions, or each question would repeat how.
-    values = table.select(**{one.name: _value(one) for one in described}) if described else table
+    values = select_as(table, {one.name: _value(one) for one in described}) if described else table
     for questions in (_bounds, _values):
         _ask(engine, values, described, questions)
     return profiles

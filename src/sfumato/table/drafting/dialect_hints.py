@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.schema.dialect import DEFAULT_DIALECT, Dialect
+from sfumato.table.column_expressions import select_as
 from sfumato.table.engines.engine import run_aggregates
 from sfumato.table.sources import Source
 from sfumato.table.sources.normalise_text import BACK, FRONT, SIGN
@@ -296,7 +297,7 @@ def _counts(
 ) -> dict[str, dict[str, int]]:
     """Count over all rows how many texts each column has, and how many its way and marks explain."""
     table = opened.engine.table
-    bare = table.select(**{name: table[name].strip() for name in asked}) if asked else table
+    bare = select_as(table, {name: table[name].strip() for name in asked}) if asked else table
     questions = {
         name: (
             ("texts", (bare[name] != "").sum()),

@@ -17,7 +17,7 @@ from sfumato.schema import Rule, Schema
 from sfumato.schema.column import Column
 from sfumato.schema.rules import format_literal, quote_column, rule_fingerprint
 from sfumato.table.check import find_broken_dependences
-from sfumato.table.column_expressions import cast_to_kind
+from sfumato.table.column_expressions import cast_to_kind, select_as
 from sfumato.table.drafting.row_sample import MAX_LOG_CHANCE, RowSample, row_sample
 from sfumato.table.engines.engine import run_aggregates
 from sfumato.table.sources import Source
@@ -77,7 +77,7 @@ def _kept(opened: Source, columns: Sequence[Column], checks: Sequence[str]) -> s
         check: rule for check in checks[:MAX_VERIFIED] if (rule := Rule(check)) and set(rule.columns) <= set(by_name)
     }
     names = dict.fromkeys(name for rule in rules.values() for name in rule.columns)
-    values = table.select(**{name: cast_to_kind(table[name], by_name[name]) for name in names}) if names else table
+    values = select_as(table, {name: cast_to_kind(table[name], by_name[name]) for name in names}) if names else table
     counts = [(check, rule.breaks(values, by_name).sum()) for check, rule in rules.items()]
     broken = run_aggregates(opened.engine, values, {"rules": counts})
     return {check for check, rows in broken.get("rules", {}).items() if not rows}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import BoolArray, FloatArray
 from sfumato.schema.column import Column
-from sfumato.table.column_expressions import cast_to_kind
+from sfumato.table.column_expressions import cast_to_kind, select_as
 from sfumato.table.engines.engine import Engine
 from sfumato.table.sources import Source
 
@@ -48,8 +48,8 @@ def row_sample(opened: Source, columns: Sequence[Column]) -> RowSample:
     import pandas as pd
 
     table = opened.engine.table
-    values = table.select(
-        **{column.name: _inside(cast_to_kind(table[column.name], column), column) for column in columns}
+    values = select_as(
+        table, {column.name: _inside(cast_to_kind(table[column.name], column), column) for column in columns}
     )
     rows = opened.engine.aggregate(_some_rows(opened.engine, values))
     frames = {column.name: rows.column(column.name).to_pandas() for column in columns}

@@ -29,7 +29,7 @@ from sfumato.lazy import load_object
 from sfumato.schema import Schema
 from sfumato.schema.column import Column
 from sfumato.schema.dialect import FILE_FORMATS, Dialect
-from sfumato.table.column_expressions import cast_to_kind
+from sfumato.table.column_expressions import cast_to_kind, select_as
 from sfumato.table.sources import open_source
 from sfumato.table.sources.normalise_text import sql_identifier
 from sfumato.table.writing.delimited import DelimitedFile, compute
@@ -238,7 +238,7 @@ def _write_labelled(path: Path, table: pa.Table, schema: Schema, suffix: str) ->
     frame = table.to_pandas(date_as_object=True)
     columns = [schema[name] for name in table.column_names]
     flags = [column.name for column in columns if column.kind == "boolean"]
-    frame = frame.assign(**{name: frame[name].astype("float64") for name in flags})
+    frame = frame.astype(dict.fromkeys(flags, "float64"))
     write: Any = pyreadstat.write_sav if suffix == ".sav" else pyreadstat.write_dta
     labels = {column.name: column.description for column in columns if column.description}
     meanings = {column.name: dict(column.value_labels) for column in columns if column.value_labels}
@@ -288,7 +288,7 @@ def file_matches_rows(path: Path, table: pa.Table, schema: Schema) -> bool:
     raw = opened.engine.table
     if list(raw.columns) != table.column_names:
         return False
-    values = raw.select(**{column.name: cast_to_kind(raw[column.name], column) for column in columns})
+    values = select_as(raw, {column.name: cast_to_kind(raw[column.name], column) for column in columns})
     batches = list(opened.engine.batches(values))
     stored = pa.Table.from_batches(batches) if batches else table.schema.empty_table()
     pairs = zip(stored.columns, table.columns, strict=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sfumato import Ledger
 from sfumato.bundle.verify import verify_bundle
-from sfumato.cli import main
+from sfumato.cli.main import run as command
 from sfumato.example import codebook, write_households
 from siege.results import Result
 
@@ -98,7 +98,7 @@ def release(work: Path, book: Path, place: Path, method: tuple[str, ...], check:
     said = ("release", *files, "-m", *method, "--epsilon", "1", "--about-rows", "300", "--anyway")
     sys.argv = ["sfumato", *map(str, said)]
     sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
-    code = main.run()
+    code = command()
     return judged(code, sys.stderr.getvalue(), Ledger(book), place, work)
 
 
